@@ -183,7 +183,8 @@ torch.nn.Module.compile = compile_unless_planned
 
 
 def remove(model):
-    """Restores the module's own forward, and returns the module. Open steps end as they began.
+    """Restores the module's own forward, and returns the module. A step that is under way ends in the way it
+    began.
 
     `model`: a module under `apply`. Raises ValueError if nothing is applied to it.
     """
@@ -244,8 +245,8 @@ def plan(model, args, budget, kwargs=None, **options) -> Plan:
 
 
 def graph_of(model, args, kwargs=None, optimizer=None, **options) -> str:
-    """Returns the text of a graph file, recorded as `plan` does. With an optimizer, the optimizer's updates
-    end the step. `options`: as in `apply`. Raises Refused."""
+    """Returns the text of a graph file. The step is recorded as `plan` records it. If an optimizer is given,
+    its updates end the step. `options`: as in `apply`. Raises Refused."""
 
     def text():
         graph = of(model).graph_text()

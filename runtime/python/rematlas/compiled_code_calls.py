@@ -10,7 +10,8 @@ wrappers = []
 
 def wrap(wrapper) -> None:
     """From now on `wrapper(run, graph, inputs)` is called instead of `run(graph, inputs)`, which runs the
-    code. The last wrapper is the outermost one. Does nothing if the process has not imported inductor."""
+    code of a compiled graph. The wrapper that was added last is the outermost one. Does nothing if the
+    process has not imported inductor."""
     graphs = getattr(sys.modules.get(MODULE), "CompiledFxGraph", None)
     if graphs is None or wrapper in wrappers:
         return

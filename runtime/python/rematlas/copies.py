@@ -57,7 +57,7 @@ class Copies:
 
     def take_home(self, module):
         """Moves the parameters' memory to the host, and buffers to the device. The parameters remain tensors
-        of the device: kernels access them in the host's memory."""
+        of the device. Kernels read and write them in the host's memory."""
         with torch.no_grad():
             parameters = [parameter for parameter in module.parameters() if parameter.numel() > 0]
             for parameter, tensor in zip(

@@ -39,8 +39,8 @@ class Thrashing(torch.OutOfMemoryError):
 
     @staticmethod
     def is_told_by(error) -> bool:
-        """Says whether the error means thrashing. Ops raise another class of errors, which libtorch makes
-        from errors in C++."""
+        """Says whether the error means thrashing. An op raises libtorch's OutOfMemoryError, which is made
+        from an error in C++, instead of this class, so the text decides."""
         return isinstance(error, torch.OutOfMemoryError) and str(error).startswith(
             "rematlas: eviction thrashes"
         )

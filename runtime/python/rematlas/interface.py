@@ -54,13 +54,13 @@ def load_config(path) -> dict:
 
 class PublishedModule(nn.Module):
     """A module around the model, which is planned by `plan` on the sample and trained by `apply`. It has the
-    model's own parameters, buffers, modes and state_dict. The other classes of this interface differ from it
-    in their solver alone.
+    model's own parameters, buffers, modes and state_dict. The other classes of this interface differ from
+    this class only in their solver.
 
     `model`: a torch.nn.Module. `sample`: the arguments of a call. `budget`: bytes of all tensors of the
     process. Without a budget, or with `solve_sched=False`, the method `solve_sched` makes the schedule.
-    `solver`: a solver by name, in place of the one of the class. `config`: a configuration, in place of
-    `solver`. `time_limit`: seconds for the planning.
+    `solver`: the name of a solver to use instead of the solver of the class. `config`: a configuration to use
+    instead of `solver`. `time_limit`: seconds for the planning.
     """
 
     algorithm = "atlas"
@@ -158,8 +158,8 @@ class Rotor(PublishedModule):
 
 
 class DTR(PublishedModule):
-    """Plans by the solver dtr (Kirisame et al., ICLR 2021): a fixed schedule with the evictions and reruns of
-    online eviction on this graph."""
+    """Plans by the solver dtr (Kirisame et al., ICLR 2021). The schedule is fixed: it has the evictions and
+    reruns that online eviction makes on this graph."""
 
     algorithm = "dtr"
 

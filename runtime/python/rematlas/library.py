@@ -58,8 +58,8 @@ def in_one_line(call, *given):
         raise RuntimeError(str(error).partition("\n")[0]) from None
 
 
-# Exceptions from Python code that the compiled part calls at places where no caller could catch them: from
-# signal handlers and callbacks. The compiled part raises them as soon as a caller can catch them.
+# Exceptions from Python code that the compiled part calls where no caller could catch them: in signal
+# handlers and callbacks. The compiled part raises them as soon as a caller can catch them.
 kept = []
 
 

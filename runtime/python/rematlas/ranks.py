@@ -2,7 +2,7 @@
 through the store of the process group.
 
 A process asks for a plan by the digest of its graph, so the plan that it receives has the same ops on the
-same tensors. If rank 0 has other shapes, the process plans alone.
+same tensors. If rank 0 has a graph with other shapes, the process plans alone.
 """
 
 import hashlib
@@ -13,8 +13,8 @@ import torch.distributed as dist
 
 from .compiled.compiled_plan import CompiledPlan
 
-GRACE = 5.0  # seconds in which rank 0 must begin with a graph after it has answered for another one
-MEASURED = ("time_ns", "workspace_bytes")  # measured facts about an op, which differ between processes
+GRACE = 5.0  # seconds in which rank 0 must begin to plan this graph after it has answered for another one
+MEASURED = ("time_ns", "workspace_bytes")  # facts about an op that differ between processes
 
 
 def store():
@@ -38,8 +38,8 @@ def digest(plan) -> str:
 
 
 class Shared:
-    """One plan that all ranks use. `asked`: a text of everything besides the graph that the plan depends on
-    (budget, solver, options). `seconds`: how long to wait for the plan."""
+    """One plan that all ranks use. `asked`: everything except the graph that the plan depends on (budget,
+    solver, options), as text. `seconds`: how long to wait for the plan."""
 
     def __init__(self, plan, asked: str, seconds: float):
         self.store = store()
@@ -49,9 +49,8 @@ class Shared:
         self.answers = f"{question}/answers"  # key of the number of graphs that rank 0 has answered for
         self.end = time.monotonic() + seconds
         self.known_answers = self.store.add(self.answers, 0)
-        self.begin_by = (
-            None  # the time by which rank 0 must have begun, after it has answered for another graph
-        )
+        # None until rank 0 has answered for another graph; then the time by which it must begin with this one
+        self.begin_by = None
         if leads():
             self.store.set(self.begun, b"1")
 
@@ -79,7 +78,7 @@ class Shared:
         return now < self.end and not is_hopeless
 
     def received(self, device):
-        """Returns the plan; a text with the reason if rank 0 has no plan; None if rank 0 has sent nothing."""
+        """Returns the plan. Returns the reason as text if rank 0 has no plan; None if it has sent nothing."""
         if not self.store.check([self.key]):
             return None
         data = self.store.get(self.key)

@@ -22,7 +22,7 @@ RATE = 1e-3  # the learning rate of the gradient step
 
 
 class Side:
-    """A module (planned or original), and the results of its last step."""
+    """A module (planned or original), and the results of its newest step."""
 
     def __init__(self, module):
         self.module = module
@@ -61,9 +61,9 @@ class Side:
 
 
 class AnyLoss(torch.autograd.Function):
-    """A loss with arbitrary gradients, which are the same in each step. As with other losses, the gradients
-    are made when the backward begins, and nothing else holds them. Making them does not change the state of
-    the model's random numbers."""
+    """A loss whose gradients are arbitrary, but the same in each step. As with other losses, the gradients
+    are made when the backward begins, and only the backward holds them. Making them does not change the state
+    of the model's random numbers."""
 
     @staticmethod
     def forward(ctx, *outputs):
@@ -87,10 +87,10 @@ class StepsByPlan:
         self.status = status(model)
         self.model = type(model).__name__
         self.count = self.replayed = self.by_original = self.measured_peak = 0
-        self.why_original = ""  # why the plan did not run the latest step that it should have run
+        self.why_original = ""  # why the original ran the newest step that the plan should have run
 
     def count_step(self) -> None:
-        """Called when a step is over. The step counts for the plan if the original has run neither its
+        """Called when a step is over. The step counts as run by the plan if the original has run neither its
         forward nor its backward."""
         last = self.status.plans[0].last if self.status.plans else {}
         by_original = last.get("originals", 0)

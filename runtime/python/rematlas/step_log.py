@@ -28,12 +28,13 @@ VERSION = 1
 
 class StepLog:
     def __init__(self, path, planned):
-        """Starts the file again for a PlannedModule. Raises OSError if the file cannot be written."""
+        """Begins a new file at `path` for a PlannedModule, and replaces a file that is there. Raises OSError
+        if the file cannot be written."""
         self.path = pathlib.Path(path)
         self.planned = weakref.ref(planned)  # weak, because the PlannedModule holds this object
         self.steps = 0
         self.began = time.perf_counter()
-        # Facts from the time when the last forward began:
+        # The following facts are from the time when the newest forward began.
         self.evicted = 0  # the number of steps under online eviction
         self.left_alone = []  # Status.left_alone
         self.answer, self.why = None, ""

@@ -32,8 +32,8 @@ ANSWERED = (
 
 
 def bytes_that_work(call_plan) -> int:
-    """If no plan for this kind of call keeps the budget, returns the bytes of a budget that works; otherwise
-    0. Also returns 0 if no such budget is known."""
+    """Returns the bytes of a budget that works, if no plan for this kind of call keeps the budget. Returns 0
+    if a plan does, or if no such budget is known."""
     room = call_plan.state.room if call_plan.state.name is StateName.REFUSED else None
     return 0 if room is None else room.bytes_that_work()
 
@@ -130,7 +130,8 @@ class Status:
 
     @property
     def why_original(self) -> str:
-        """Why the original ran the last step that a plan should have run; empty if there is no such step."""
+        """Why the original ran the newest step that a plan should have run; empty if there is no such
+        step."""
         return self._planned.why_original
 
     @property
@@ -239,15 +240,15 @@ class Status:
         return self
 
     def plan(self) -> Plan:
-        """Returns the last plan that was found. A plan is skipped if the module no longer has a submodule in
-        which the plan sets attributes. Raises Refused if there is no plan left."""
+        """Returns the newest plan that was found. A plan is skipped if the module no longer has a submodule
+        in which the plan sets attributes. Raises Refused if no plan is left."""
         for call_plan in reversed(self._solved()):
             if call_plan.plan.is_of(self._planned.module):
                 return Plan(call_plan.to_bytes())
         raise Refused(f"rematlas: there is no plan{': ' + self.reason if self.reason else ''}")
 
     def save(self, path) -> None:
-        """Writes the last plan as a file, see `plan`."""
+        """Writes the newest plan as a file, see `plan`."""
         self.plan().save(path)
 
     def __repr__(self):

@@ -1,7 +1,7 @@
-"""Finds the builds of the compiled part. Libtorch has no stable interface for it, so each minor version of
-torch needs its own build. A wheel has the builds in `rematlas/bin/torch2.11` and so on, a checkout in
-`build/release/bin` and `build/release-torch-2.11.0/bin`. A file `torch_version` in each of these folders
-contains the version of torch that the build is for.
+"""Finds the builds of the compiled part. The parts of libtorch that the compiled part uses are not stable, so
+each minor version of torch needs its own build. A wheel has the builds in `rematlas/bin/torch2.11` and so on,
+a checkout in `build/release/bin` and `build/release-torch-2.11.0/bin`. A file `torch_version` in each of
+these folders contains the version of torch that the build is for.
 """
 
 import importlib.metadata

@@ -19,7 +19,7 @@ import tempfile
 from . import builds
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "source.tar.xz"  # see resources/wheel/build.sh
-FILES_AT_A_TIME = 6  # files compiled as one; most of the time goes into libtorch's headers, which they share
+FILES_AT_A_TIME = 6  # files compiled as one; they share libtorch's headers, which take most of the time
 BYTES_OF_COMPILER = 2 << 30
 OPTIONS = ("-std=c++20", "-O3", "-DNDEBUG", "-fPIC", "-w")
 LINKING = ("-Wl,--as-needed", "-Wl,--allow-shlib-undefined", "-Wl,-s")
@@ -31,7 +31,8 @@ class Failed(Exception):
 
 
 class Tree:
-    """The unpacked sources of the wheel, with the compiler and the torch to compile them for."""
+    """The unpacked sources of the wheel, with the compiler, and the folder of the torch to compile them
+    for."""
 
     def __init__(self, root: pathlib.Path, compiler: str, torch: pathlib.Path):
         self.root, self.compiler, self.torch = root, compiler, torch
@@ -50,8 +51,8 @@ class Tree:
         return [f"-I{self.root}", *(word for folder in system for word in ("-isystem", str(folder)))]
 
     def units(self) -> list:
-        """Makes the files to compile, each of which includes several files of one target. Returns (target,
-        file) of each."""
+        """Makes the files to compile. Each includes several source files of one target. Returns (target,
+        file) for each."""
         made = []
         for target, files in self.targets.items():
             if target == "rematlas_cuda" and not self.has_cuda():

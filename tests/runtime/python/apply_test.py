@@ -111,8 +111,8 @@ class Training(TrainingCase):
 
 
 class Mean(torch.autograd.Function):
-    """A loss whose backward is written in Python, as in fused losses of libraries. Its gradient is a tensor
-    that Python code makes."""
+    """A loss whose backward is written in Python, as in fused losses of libraries. The gradient of the output
+    is a tensor that Python code makes."""
 
     @staticmethod
     def forward(ctx, output):
@@ -263,8 +263,8 @@ class Threads(unittest.TestCase):
         return found
 
     def test_two_models_train_in_two_threads(self):
-        """The status of the modules is not checked: a recording counts the memory of both threads, so a plan
-        may or may not be made."""
+        """Each module must train as without a plan. The status of the modules is not checked: a recording
+        counts the memory of both threads, so a plan may or may not be made."""
         plain = []
         self.train(models.resnet(), 10, plain)
         modules = [rematlas.apply(models.resnet(), "80%", config=models.by_moves()) for _ in range(2)]
@@ -570,7 +570,8 @@ def program(name):
 
 @functools.cache
 def planned_by_the_command_line(made, *options):
-    """Captures, solves at 70 % and exports. Returns the paths of graph, schedule and plan."""
+    """Captures a model, solves with a budget of 70 %, and exports the plan. Returns the paths of graph,
+    schedule and plan."""
     folder = pathlib.Path(planned_folder.name)
     graph, schedule, plan = (
         folder / f"{''.join((made, *options))}.{kind}" for kind in ("graph.json", "schedule.json", "plan")

@@ -1,5 +1,4 @@
-"""The error for a budget that no plan keeps names budgets that work. It does so later in the training,
-too."""
+"""The error for a budget that no plan keeps names a budget that works, also later in the training."""
 
 import gc
 import re
@@ -21,7 +20,8 @@ class BudgetsThatWork(unittest.TestCase):
         gc.collect()  # otherwise tensors of a failed training stay alive
 
     def refused(self, trained, budget):
-        """Returns the error without its traceback, whose frames hold the training's tensors."""
+        """Trains under a budget that is too small. Returns the error without its traceback, whose frames hold
+        the training's tensors."""
         with self.assertRaises(rematlas.Infeasible) as caught:
             trained(budget)
         error = caught.exception
@@ -30,8 +30,8 @@ class BudgetsThatWork(unittest.TestCase):
         return error.with_traceback(None)
 
     def expect_bytes_that_work(self, trained):
-        """Checks that the budget in the error works. `trained` applies a budget, trains and returns the
-        module."""
+        """Checks that the budget that the error names works. `trained` applies a budget, trains and returns
+        the module."""
         works = self.refused(trained, ops.counted_bytes() + 10_000).works
         self.assertIsNotNone(works)
         status = rematlas.status(trained(works.bytes))

@@ -1,8 +1,7 @@
 """Programs whose forward changes objects outside the module's parameters and buffers: arguments, attributes,
 globals, defaults, classes. Each program is a class of modules; `PROGRAMS` contains all of them.
 
-`batch(step)` makes the arguments of a step. `seen(args)` describes the objects that the forward could change,
-in the state in which plain Python leaves them.
+`batch(step)` makes the arguments of a step. `seen(args)` describes the objects that the forward could change.
 """
 
 import collections
@@ -23,7 +22,7 @@ from torch.nn import functional
 
 ROWS, WIDTH = 256, 64
 PROGRAMS = {}
-BUDGET = 2_200_000  # a budget in bytes that no plain step keeps
+BUDGET = 2_200_000  # a budget in bytes that is too small for a step without a plan
 
 
 def rows(number, **how):
@@ -60,7 +59,8 @@ class Program(nn.Module):
 
 
 def described(value, depth=0):
-    """Returns a text that differs if any bit or structure of the value differs."""
+    """Returns a text for the value. Values that differ in any bit or in their structure have different
+    texts."""
     if depth > 9:
         return "..."
     if isinstance(value, torch.Tensor):
@@ -259,7 +259,8 @@ class SetOfNames(Program):
 
 
 class SharedWithModule(Program):
-    """The caller's dictionary is also an attribute of the module. Each call is of another kind."""
+    """The caller's dictionary is also an attribute of the module. Its changes make each call a call of
+    another kind."""
 
     state = None
 
@@ -282,7 +283,8 @@ class ReturnsItsBatch(Program):
 
 
 class Fills(Program):
-    """Changes an argument only if the argument lacks an entry. That is so only in the first step."""
+    """Changes an argument only if the argument lacks an entry. The argument lacks the entry only in the first
+    step."""
 
     state = "planned"
 
@@ -300,7 +302,7 @@ class Fills(Program):
         return self.loss(batch["x"] * batch["scale"], batch["y"])
 
 
-# Containers of tensors that need gradients. The plan detaches the tensors from the caller's graph.
+# Containers of tensors that need gradients. The plan detaches the tensors from the caller's autograd graph.
 
 
 class Features(Program):
@@ -334,7 +336,7 @@ class FeaturesTaken(Program):
 
 
 class FeaturesKept(Program):
-    """Changes nothing, and returns the containers that it was given."""
+    """Changes nothing, and returns the containers among its arguments."""
 
     state = "planned"
 

@@ -1,5 +1,5 @@
-"""A forward that changes its caller's objects changes them exactly once, as without a plan, even if the
-forward is tried on shapes, recorded or evicted."""
+"""A forward that changes its caller's objects changes them exactly once, as without a plan. This also holds
+if the forward is tried on shapes, recorded or evicted."""
 
 import contextlib
 import unittest
@@ -16,7 +16,7 @@ EVICTED = ("Scales", "Pops", "FeaturesTaken", "FromIterator", "CountsItsCalls", 
 
 
 class Beside:
-    """A context manager that restores all objects besides the module that the programs change."""
+    """A context manager that restores those objects outside the module that the programs change."""
 
     def __init__(self):
         self.history = list(callers_objects.HISTORY)
@@ -52,7 +52,8 @@ def loss_of(output):
 
 
 def train(kind, budget=None, **options):
-    """Returns the results that a caller sees after each step, and the final state in `status`."""
+    """Trains a program. Returns the results that a caller sees after each step, and the final state in
+    `status`."""
     with Beside(), warnings.catch_warnings():
         warnings.simplefilter("ignore", rematlas.RefusedWarning)
         module = kind()
@@ -90,7 +91,7 @@ class CallersObjects(unittest.TestCase):
             self.assertTrue(status.reason)
 
     def expect_left_alone(self, name):
-        """Checks that planning ahead, whether it succeeds or is refused, leaves all objects that the program
+        """Checks that `rematlas.plan`, whether it succeeds or is refused, leaves all objects that the program
         changes as they were."""
         with Beside():
             module = PROGRAMS[name]()
@@ -147,8 +148,8 @@ class RunAgain(unittest.TestCase):
     """Forwards that are started a second time."""
 
     def test_the_original_of_an_earlier_forward_gets_its_arguments_as_they_were(self):
-        """The caller empties its dictionary before a backward that the plan cannot run. Then the original
-        forward runs again with the former contents."""
+        """The caller empties a dictionary, an argument of the forward, before a backward that the plan cannot
+        run. The original's forward must then run again with the former contents."""
         losses = []
         for budget in (None, "70% of activations"):
             module = PROGRAMS["FeaturesKept"]()

@@ -65,7 +65,7 @@ class OfTorch(unittest.TestCase):
                         held(json.loads(plan.graph_text()), "optimizer_state"), kept_bytes(optimizer)
                     )
                     found = plan.answer().whole_peak_bytes
-                    if name == "muon":  # its 16-bit products take a workspace that shapes do not determine
+                    if name == "muon":  # the workspace of its 16-bit products is not known from shapes
                         self.assertLessEqual(found, most + FEW_BYTES)
                         self.assertGreater(found, 0.95 * most)
                     else:
@@ -109,8 +109,8 @@ class OfTorch(unittest.TestCase):
         others = [one for one in model.parameters() if one.ndim != 2 or any(one is edge for edge in edges)]
         whole = sum(one.nbytes for one in model.parameters())
         states = held(found, "optimizer_state") - whole - sum(one.nbytes for one in others)
-        self.assertGreaterEqual(states, 0)  # a matrix has one state; any other parameter has two
-        self.assertLess(states, 512 * 3 * len(list(model.parameters())))  # rounding of the card's allocator
+        self.assertGreaterEqual(states, 0)  # a matrix has one state, and any other parameter has two
+        self.assertLess(states, 512 * 3 * len(list(model.parameters())))  # the allocator rounds sizes up
 
         net = nn.Sequential(nn.Linear(256, 512), nn.GELU(), nn.Linear(512, 64))
         matrices = [one for one in net.parameters() if one.ndim == 2]
@@ -127,7 +127,7 @@ class OfTorch(unittest.TestCase):
         plan = plan_of(Net(), rows(), ("adamw", {"foreach": True}), "h100")
         other = plan.on_card(AbsentDevice("h200").recorded_as)
         times = [updates(json.loads(one.graph_text()))[0]["time_ns"] for one in (plan, other)]
-        self.assertGreater(times[0], times[1])  # the memory of the other card is faster
+        self.assertGreater(times[0], times[1])  # the other card has faster memory
         self.assertGreater(times[1], 0)
 
 
@@ -195,7 +195,7 @@ class FrozenParts(unittest.TestCase):
             (some, adapter),
         ):
             found = graph(model, rows(), optimizer, "h100")
-            numbers = 512  # the learning rate of a fused optimizer, which is a resident
+            numbers = 512  # bytes of the learning rate of a fused optimizer, which is a tensor and a resident
             states = held(found, "optimizer_state")
             self.assertLessEqual(states - expected, numbers)
             self.assertGreaterEqual(states, expected)
@@ -292,7 +292,7 @@ class Instances(unittest.TestCase):
     def test_that_cannot_be_are_refused(self):
         model, x = Net(), rows()
         for optimizer, why in (
-            (("adamw", {"capturable": True}), "capturable=True"),  # not possible on the CPU
+            (("adamw", {"capturable": True}), "capturable=True"),  # does not run on the CPU
             (torch.optim.LBFGS(model.parameters()), "LBFGS.*closure"),
             (MakesStatesAnew(model.parameters()), r"makes its state .*sum anew.*copy_"),
             (torch.optim.Adagrad(Net().parameters()), "none of the model's parameters"),
@@ -410,7 +410,7 @@ class OfTorchao(unittest.TestCase):
                 made = Chosen.of(name).of_name
                 most, optimizer = measured(Net, rows, lambda model: made(model.parameters()))
                 plan = plan_of(Net(), rows(), name)
-                rates = 4  # the learning rate is a tensor
+                rates = 4  # bytes of the learning rate, which is a tensor
                 states = held(json.loads(plan.graph_text()), "optimizer_state")
                 self.assertEqual(states, kept_bytes(optimizer) + rates)
                 self.assertLessEqual(abs(plan.answer().whole_peak_bytes - most) / most, 0.002)

@@ -42,7 +42,7 @@ class Attention(nn.Module):
 
 
 class LooksAtMask(nn.Module):
-    """A model that runs other ops if the mask hides nothing."""
+    """A model that runs other ops if the mask hides nothing, so it reads the mask's values."""
 
     def __init__(self):
         super().__init__()
@@ -59,7 +59,7 @@ class Total(nn.Module):
 
 
 class Checkpoints(nn.Module):
-    """A model whose backward draws the dropout masks again."""
+    """A model with checkpoints, so that its backward draws the dropout masks again."""
 
     def __init__(self, reentrant=False):
         super().__init__()
@@ -141,7 +141,7 @@ class Steps(unittest.TestCase):
     def test_of_small_models_are_those_that_really_run(self):
         for function in large.MODELS:
             if function is large.qwen3_30b_a3b and minor_of(torch.__version__) == "2.11":
-                continue  # its shape function for grouped products takes bf16 only
+                continue  # the shape function of this torch for grouped products takes bf16 only
             with self.subTest(function.__name__):
                 torch.manual_seed(0)
                 model, args, kwargs = function(batch=2, length=16, small=True)
@@ -262,7 +262,7 @@ class Steps(unittest.TestCase):
             found = graph(nn.Sequential(*model, Total()), x, card=card)
             kinds = {tensor["id"]: tensor["kind"] for tensor in found["tensors"]}
             (norm,) = [op for op in found["ops"] if op["name"].endswith("_batch_norm")]
-            if not torch.cuda.is_available():  # with CUDA, CUDA's own libraries decide
+            if not torch.cuda.is_available():  # with CUDA, its own libraries decide which op runs
                 self.assertEqual(norm["name"], f"aten::{library}_batch_norm")
             self.assertTrue(norm.get("recomputable", True), card)
             self.assertEqual([kinds[tensor] for tensor in norm["mutates"]], ["buffer", "buffer"], card)

@@ -29,7 +29,8 @@ def planned(name):
 
 
 class Trained:
-    """Runs one step. Holds its gradients, and its peak beyond the bytes before the step."""
+    """Runs one step. `gradients` are those of the step; `peak` is the step's peak above the bytes before
+    it."""
 
     def __init__(self, model, batch, seed=3):
         model.zero_grad()
@@ -60,7 +61,7 @@ def wrapped(policy, model):
 
 @contextlib.contextmanager
 def plainly(paths, model, **options):
-    """A context manager in which PyTorch checkpoints these modules by itself, with `options`."""
+    """A context manager in which PyTorch's own checkpointing, with `options`, is applied to these modules."""
     modules = [model.get_submodule(path) for path in paths]
     for module in modules:
         module.forward = functools.partial(checkpoint, module.forward, use_reentrant=False, **options)
@@ -146,7 +147,8 @@ class Regions(Case):
         self.check()
 
     def test_by_the_ops(self):
-        """The call runs other ops than the next region in the policy's order has."""
+        """The first call runs the ops of another region than the one that comes next in the policy's
+        order."""
         first = self.policy.file.regions[0]
         other = type(first)("other", first.ops[::-1])
         self.policy.regions = {"other": other, **self.policy.regions}
@@ -156,7 +158,7 @@ class Regions(Case):
 
 
 class OtherSteps(Case):
-    """Steps of a kind that the plan does not know recompute everything, with one warning."""
+    """Steps that run other ops than the planned step recompute everything, with one warning."""
 
     def setUp(self):
         super().setUp()
@@ -173,12 +175,12 @@ class OtherSteps(Case):
             return Trained(self.model, batch)
 
     def check(self, do):
-        """Checks steps of another kind than planned. `do` runs such a step; its argument is the function that
-        trains a step."""
+        """Checks steps that run other ops than the planned step. `do(step)` runs such a step; `step` is the
+        function that trains."""
         plain = do(self.plain_step)
         with self.assertWarnsRegex(rematlas.RefusedWarning, "recompute all"):
             steps = [do(self.step)]
-        steps += [do(self.step) for _ in range(2)]  # a further warning would be raised as an error here
+        steps += [do(self.step) for _ in range(2)]  # a second warning would be raised as an error here
         for step in steps:
             self.assertTrue(step.same_as(plain))
         rng = 64 * 1024  # bytes of the policy itself and of the generator's states

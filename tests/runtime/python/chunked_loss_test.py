@@ -78,7 +78,7 @@ def batch(step, vocabulary=2000):
 
 
 def trained(model, steps=6, forwards=1, dtype=None):
-    """Returns the losses and the parameters after training `steps` steps."""
+    """Trains the model for `steps` steps. Returns the losses and the parameters."""
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     losses = []
     torch.manual_seed(2)
@@ -215,8 +215,8 @@ class AsPlain(unittest.TestCase):
             (taken(chunked, head, 20 * hidden[:, 10:12], targets[:, 10:12], scale, cast)[2] == 0).sum()
             for scale in (1.0, 2.0**16)
         ]
-        # Zeros in the rows of unlikely classes. Scaling after rounding would leave as many zeros in these
-        # rows.
+        # The rows of unlikely classes have small gradients. If the scale were applied after rounding, they
+        # would have as many zeros as without it.
         self.assertGreater(zeros[0], 2 * zeros[1] + 100)
 
     def test_several_calls_before_a_backward_and_several_backwards_add_up(self):
@@ -338,8 +338,8 @@ class Memory(unittest.TestCase):
             for chunks in (2, 4, 8):
                 found = self.peak_of(Language(chunks, wrapped=is_wrapped))
                 saved = head_bytes(tokens, 2000) - head_bytes(tokens // chunks, 2000)
-                # The sum of the weights' gradients is alive, too, and a wrapped head adds each chunk's weight
-                # gradient.
+                # The sum of the gradients of the head's weights is alive, too. With a wrapped head, the
+                # gradient of one chunk is also alive.
                 self.assertLessEqual(found, plain - saved + (1 + is_wrapped) * weights + 100_000)
 
     def test_auto_takes_the_fewest_chunks_that_need_no_more_than_the_head(self):
@@ -359,7 +359,7 @@ class Memory(unittest.TestCase):
         peak, told, status = planned(Language())
         self.assertIn(told["text"], status)
         self.assertEqual(told["peak_bytes"], peak)
-        # The step also holds the log-softmax, and the gradients with respect to its input and output.
+        # The step also holds the log-softmax, and the gradients of its input and output.
         self.assertLess(told["bytes"] - head_bytes(4 * 64, 2000), 1000)
         self.assertTrue(told["loss_is_inside"])
         self.assertEqual(told["module"], "head")

@@ -60,7 +60,7 @@ class WithPartUnderTwoNames(WithPart):
 
 
 class WithFunction(WithPart):
-    """The compiled function calls layers of the model."""
+    """A model with a compiled function that calls layers of the model."""
 
     def __init__(self, backend):
         super().__init__(backend)
@@ -79,8 +79,8 @@ class Plain(WithPart):
 
 class CompiledParts(unittest.TestCase):
     def train(self, kind, apply, beside=False):
-        """Returns digests, the number of compilations, and the messages. `beside`: another compiled module
-        stands between the model and its loss."""
+        """Returns digests of the training, the number of compilations, and the messages. `beside`: whether
+        another compiled module stands between the model and its loss."""
         torch._dynamo.reset()
         torch.manual_seed(0)
         backend = Counted()
@@ -229,7 +229,7 @@ def loss_within(model, apply):
 
 
 class Regions(unittest.TestCase):
-    """Blocks and losses that inductor has compiled."""
+    """Models with blocks and losses that inductor has compiled."""
 
     steps, block = STEPS, Block
 
@@ -260,7 +260,7 @@ class Regions(unittest.TestCase):
         return found
 
     def expect_planned(self, compiled, regions):
-        """Checks that the module is planned. `regions`: how many calls of compiled code its step contains."""
+        """Checks that the training is planned. `regions`: how many calls of compiled code the step has."""
         plain = self.train(compiled)
         with warnings.catch_warnings():
             warnings.simplefilter("error", rematlas.RefusedWarning)
@@ -308,7 +308,8 @@ class Regions(unittest.TestCase):
             self.train(in_place, "90%")
 
     def test_no_region_runs_on_shapes(self):
-        """The budget is smaller than the step, so the first attempt is to record the step from shapes."""
+        """The budget is too small for the step, so the first attempt is to record the step from shapes. That
+        must not run compiled code."""
         self.steps = 2
         plain = self.train(in_place)
         with warnings.catch_warnings(), self.assertLogs("rematlas", "WARNING") as logs:

@@ -17,8 +17,8 @@ LINK = {"to_host_bytes_per_second": 1e10, "to_device_bytes_per_second": 1e10}
 
 
 def with_copies(graph_file, schedule_file, folder, residents=False, trips=12):
-    """Makes a plan file of the same step in which its largest tensors are offloaded while they are idle
-    longest."""
+    """Makes a plan file of the same step. In its schedule the largest tensors are offloaded during the
+    longest time in which no op reads them."""
     graph, schedule = json.loads(graph_file.read_text()), json.loads(schedule_file.read_text())
     graph["device"] = {"name": "cpu", "kind": "cpu", **graph.get("device", {}), **LINK}
     text = json.dumps(graph)
@@ -119,7 +119,8 @@ class Copies(unittest.TestCase):
         self.assertEqual(len(str(refused.exception).splitlines()), 1)
 
     def test_what_the_program_is_handed_stays_on_the_device(self):
-        """The program may hold such a tensor, so a copy to the host would free no memory."""
+        """The module returns tensors that its own layers also read. The program may hold them, so a copy to
+        the host would free no memory."""
 
         class Model(torch.nn.Module):
             def __init__(self):

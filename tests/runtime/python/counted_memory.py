@@ -1,5 +1,5 @@
 """Counts the memory of a training step without a graph: the bytes of the tensors that a module holds, and of
-those that autograd keeps for the backward.
+the tensors that autograd keeps for the backward.
 
 The counts use torch's fake tensors, whose shapes, strides and devices come from torch's own formulas. So they
 share no code with the shapes of a captured step. All numbers are bytes.
@@ -39,15 +39,15 @@ class Counted(NamedTuple):
 
 
 class Kept:
-    """Takes the place of a tensor that autograd keeps for the backward. Autograd frees the object when it
-    would free the tensor."""
+    """Replaces a tensor that autograd keeps for the backward. Autograd frees this object when it would free
+    the tensor."""
 
     def __init__(self, tensor):
         self.tensor = tensor
 
 
 class Keeper:
-    """Has hooks with which autograd keeps a `Kept` in place of each tensor. `given`: tensors whose memory
+    """Makes hooks with which autograd keeps a `Kept` instead of each tensor. `given`: tensors whose memory
     does not count."""
 
     def __init__(self, given):
@@ -89,9 +89,9 @@ def faked(tensor):
 
 
 def count(model, args, kwargs, card="h100", at=None) -> Counted:
-    """Runs the model and its backward with fake tensors of the card. These replace the parameters and buffers
-    of the model, which must be on the meta device. `at`: the path of a module; the kept bytes are counted
-    when the gradient of this module's output exists. If None, they are counted when the forward has
+    """Runs the model and its backward with fake tensors of the card. Fake tensors replace the parameters and
+    buffers of the model, which must be on the meta device. `at`: the path of a module; the kept bytes are
+    counted when the gradient of this module's output exists. If None, they are counted when the forward has
     returned."""
     found = []
     with fake_card(card):

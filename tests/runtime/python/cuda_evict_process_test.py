@@ -1,6 +1,7 @@
-"""Online eviction on a GPU whose whole memory is the budget. The stand-in for a GPU enforces this limit.
+"""Online eviction on a GPU whose whole memory is the budget. The stand-in for a GPU (tests/simgpu) enforces
+this limit.
 
-Each case is its own process; this process does not touch the device."""
+Each case runs in its own process; this process does not touch the device."""
 
 import unittest
 
@@ -8,8 +9,8 @@ from cuda_process_test import ProcessCase
 
 
 class Capacity(ProcessCase):
-    """The memory of the device is exactly the budget. Eager training fails; training with eviction gives the
-    results of training with enough memory."""
+    """The memory of the device is exactly the budget. Plain training fails. Training with eviction gives the
+    results of plain training with enough memory."""
 
     TEXT = """
     import sys
@@ -133,7 +134,7 @@ class Capacity(ProcessCase):
             **environment,
         )
         most, how, same = out.split("\n")
-        # The comparison is skipped if gaps between blocks leave too little room for it.
+        # The comparison of the plan is skipped if gaps between blocks leave too little room for it.
         self.assertIn(how, ["planned 4 4 4 2", "planned 3 5 3 0"])
         self.assertEqual(same, losses)
         self.assertLessEqual(int(most), half)
@@ -147,11 +148,12 @@ class Capacity(ProcessCase):
 
     def test_from_eviction_to_a_plan_among_blocks_that_are_not_split(self):
         """Without splitting, libtorch may hand out a block that is up to 1 MiB larger than a tensor, and the
-        whole block counts as allocated. So the planned step lies in an arena."""
+        whole block counts as allocated. So the tensors of the planned step lie in an arena."""
         self.expect_a_plan_after_eviction(self.run_process, on_a_small_device=False)
 
     def test_a_device_that_has_less_than_the_budget(self):
-        """The device's memory runs out before the budget; eviction frees as much as the allocator needs."""
+        """The device has less memory than the budget, so its memory runs out first. Eviction then frees as
+        much as the allocator needs."""
         self.needs_the_stand_in()
         before, peak, device, losses = self.plainly("conv")
         _, ours = self.on_a_small_device("conv", peak + (1 << 30), device - (peak - before) // 2)

@@ -1,5 +1,5 @@
-"""Online eviction on a GPU, or on the stand-in for a GPU, trains as plain training does, bit by bit and
-within the budget, in whatever order the device does its work."""
+"""Online eviction on a GPU, or on the stand-in for a GPU (tests/simgpu), trains as plain training does, bit
+by bit and within the budget, in whatever order the device does its work."""
 
 import threading
 import unittest
@@ -41,7 +41,7 @@ def conv_net():
 
 
 class Trained:
-    """The results of a training, and its peak in bytes."""
+    """The losses and other results of a training, and its peak in bytes."""
 
     def __init__(self, module, batches, loss_of, optimizer, after=lambda: None):
         """Trains for `STEPS` steps. `after` is called after each step."""
@@ -90,7 +90,7 @@ class EvictionCase(unittest.TestCase):
             del module, its_optimizer, eviction
             self.assertEqual(models.reset_peak(), alive, "all is given back")
         self.assertGreater(evictions[0], 0)
-        if options.get("costs_from_bytes"):  # with measured costs the first run may evict smaller tensors
+        if options.get("costs_from_bytes"):  # with measured costs, the first run may evict smaller tensors
             self.assertGreater(evictions[-1], evictions[0])
 
 
@@ -129,7 +129,7 @@ class Training(EvictionCase):
 
 
 class Operands(EvictionCase):
-    """Operands that are on other devices."""
+    """Ops on the device that also read tensors or numbers of the host."""
 
     def squeezed(self, chain, budget=4 << 20):
         """Checks that a chain of ops on one megabyte has the same results with and without eviction."""
@@ -184,7 +184,7 @@ class Operands(EvictionCase):
             self.assertEqual((x + 1).sum().item(), 2 << 10)
 
     def test_memory_of_the_device_does_not_count_on_the_host(self):
-        torch.ones(1 << 20).sum().item()  # the stand-in learns shapes by running the kernels of the host
+        torch.ones(1 << 20).sum().item()  # the stand-in learns shapes of ops by running the host's kernels
         with rematlas.evict(torch.ops.rematlas.counted_bytes() + (1 << 20), device="cpu"):
             made = [torch.ones(1 << 20) for _ in range(4)]
             self.assertEqual(sum(value.sum().item() for value in made), 4 << 20)
@@ -213,7 +213,8 @@ class Operands(EvictionCase):
 
 
 class Streams(EvictionCase):
-    """Work on a second stream while the first is under eviction. On the stand-in, a race ends the process."""
+    """Work on a second stream while the first is under eviction. If two streams race for memory, the stand-in
+    ends the process."""
 
     def test_what_another_stream_reads_stays_until_it_has_read(self):
         x = torch.randn(1 << 18)

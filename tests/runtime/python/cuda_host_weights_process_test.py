@@ -1,7 +1,7 @@
 """Trains a model on a device that has only a tenth of the memory of the model's plain step. The stand-in for
-a GPU enforces this limit.
+a GPU (tests/simgpu) enforces this limit.
 
-Each case is its own process; this process does not touch the device."""
+Each case runs in its own process; this process does not touch the device."""
 
 import unittest
 
@@ -55,13 +55,13 @@ TEXT = """
 """
 
 
-SEGMENT = 20 << 20  # bytes of one request of the allocator to the device
+SEGMENT = 20 << 20  # bytes that the allocator requests from the device at a time
 
 
 class HostWeights(ProcessCase):
     def train_within_a_tenth(self, orders, **environment):
-        """Trains within a tenth of the memory. `orders`: the orders in which the stand-in does its work, one
-        training each."""
+        """Trains within a tenth of the memory, once for each of the `orders` in which the stand-in can do its
+        work."""
         self.needs_the_stand_in()
         out, _ = self.run_process(
             TEXT

@@ -1,7 +1,7 @@
 """A plan changes nothing that the training process would notice on a GPU, and it respects the state of that
 process.
 
-Each case is its own process, on the stand-in for a GPU or on a GPU."""
+Each case runs in its own process, on the stand-in for a GPU (tests/simgpu) or on a GPU."""
 
 import os
 import pathlib
@@ -52,7 +52,8 @@ def planned(budget, steps=8, **options):
 
 class ProcessCase(unittest.TestCase):
     def run_process(self, text, status=0, **environment):
-        """Runs the text in a fork. Returns its standard output and standard error."""
+        """Runs the text of a program in a fork of this process. Returns its standard output and standard
+        error."""
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
             process = os.fork()
             if process == 0:
@@ -66,7 +67,8 @@ class ProcessCase(unittest.TestCase):
         return told
 
     def run_new_process(self, text, status=0, **environment):
-        """Runs the text in a new process, for settings that libtorch reads only when it is loaded."""
+        """Runs the text of a program in a new process, for settings that libtorch reads only when it is
+        loaded."""
         done = subprocess.run(
             [sys.executable, "-c", START + textwrap.dedent(text)],
             env={**os.environ, **environment},
@@ -82,7 +84,8 @@ class ProcessCase(unittest.TestCase):
 
 
 def run_and_exit(text, environment, out, err):
-    """Runs the text in a fork of this process, which has not touched the device. Then ends the fork."""
+    """Runs the text of a program in a forked process that has not touched the device, and then ends this
+    process."""
     status = 1
     try:
         os.dup2(out.fileno(), 1), os.dup2(err.fileno(), 2)
@@ -97,8 +100,8 @@ def run_and_exit(text, environment, out, err):
 
 class Budgets(ProcessCase):
     def whole(self, where=""):
-        """Returns two byte counts of a step without a plan: allocated before the first step, and at the
-        peak."""
+        """Returns the bytes that are allocated before the first step, and the peak bytes of training without
+        a plan."""
         text = f"""
         {where}
         module = build()

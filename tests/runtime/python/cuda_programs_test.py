@@ -1,4 +1,5 @@
-"""The commands with --device cuda on the example models, on a GPU or on the stand-in for a GPU."""
+"""The commands with --device cuda on the example models, on a GPU or on the stand-in for a GPU
+(tests/simgpu)."""
 
 import json
 import os
@@ -50,7 +51,7 @@ class ProgramCase(unittest.TestCase):
         return json.loads(done.stdout)
 
     def planned(self, path, inputs, budget):
-        """Captures a model and solves. Returns the answer of `capture`."""
+        """Captures a model and solves it. Returns the answer of `capture`."""
         captured = self.expect(
             "capture",
             path,
@@ -67,7 +68,7 @@ class ProgramCase(unittest.TestCase):
         """Plans within the budget. Returns the overhead of the plan."""
         solve = ("solve", "g.graph.json", "--time-limit", "3s", "-o", "g.schedule.json", "--budget")
         solved = self.call(*solve, budget)
-        if solved.returncode == 1:  # no schedule keeps the budget; plan for the smallest bytes found
+        if solved.returncode == 1:  # no schedule keeps the budget: plans for the smallest bytes found
             self.expect(*solve, json.loads(solved.stdout)["smallest_found_bytes"])
         self.assertEqual(self.call("export", "g.schedule.json", "-o", "g.plan").returncode, 0)
         return json.loads((self.folder / "g.schedule.json").read_text())["predicted"]["overhead"]
@@ -94,8 +95,7 @@ class Examples(ProgramCase):
                 ran = self.expect_verified(MODELS / f"{name}.pt")
                 self.assertLessEqual(ran["allocated_peak_bytes"], ran["reserved_peak_bytes"])
                 self.assertLess(ran["reserved_peak_bytes"], ran["device_bytes"])
-                # Besides the step, the original run holds the tensors from which it copies its inputs and
-                # gradients.
+                # The original run also holds the tensors from which it copies its inputs and gradients.
                 self.assertLessEqual(ran["original_peak_bytes"], captured["peak_bytes"] * 1.01 + (32 << 10))
                 self.assertGreater(ran["arena_bytes"], 0)
                 self.assertEqual(ran["system_allocations_per_step"], 0)
@@ -133,11 +133,11 @@ class Homes(ProgramCase):
     LINKS = ("--offload", "all", "--device-profile", "pcie4")
 
     def planned_gpt(self, layers, budget, *flags, host_time=None):
-        """Plans a GPT with AdamW. Each of its larger matrices is worth a copy. Returns the answers of
-        `capture` and `solve`.
+        """Plans a GPT with AdamW. Its larger matrices are large enough to be copied to the host and back.
+        Returns the answers of `capture` and `solve`.
 
-        With `host_time`, an update takes that multiple of its device time on the host, whatever was measured.
-        These times decide where the updates run.
+        With `host_time`, an update on the host takes this multiple of its time on the device, whatever was
+        measured. The times decide where the updates run.
         """
         torch.manual_seed(0)
         gpt = export.Gpt(layers=layers, width=512, heads=8, length=32, vocabulary=512, dropout=0.1)
@@ -172,7 +172,8 @@ class Homes(ProgramCase):
         return captured, solved
 
     def set_costs(self, host_time):
-        """Sets the time of each op to a millisecond, and its time on the host to `host_time` milliseconds."""
+        """Sets the time of each op to a millisecond. If an op can run on the host, sets its time there to
+        `host_time` milliseconds."""
         path = self.folder / "g.graph.json"
         graph = json.loads(path.read_text())
         for op in graph["ops"]:
@@ -190,7 +191,7 @@ class Homes(ProgramCase):
     def test_a_gpt_with_its_optimizer_trains_in_a_tenth_of_its_memory(self):
         with unittest.mock.patch.dict(
             os.environ, CUBLAS_WORKSPACE_CONFIG=":16:8"
-        ):  # less workspace of libraries, which stays on the device
+        ):  # libraries take less workspace, which stays on the device
             captured, _ = self.planned_gpt(6, "10%")
             for order in self.ORDERS:
                 with self.subTest(order):
@@ -250,8 +251,8 @@ class HostNoise(nn.Module):
 
 
 class Strided(nn.Module):
-    """A model that pools a tensor that is not dense. The backward reads this tensor, because it makes a dense
-    copy first."""
+    """A model that pools a tensor that is not dense. The pooling's backward makes a dense copy of the tensor,
+    so it reads the tensor itself."""
 
     def __init__(self):
         super().__init__()
@@ -309,7 +310,7 @@ class Kernels(ProgramCase):
     "simgpu" in os.environ.get("LD_PRELOAD", ""), "sets the memory of the stand-in for a GPU"
 )
 class OutOfMemory(ProgramCase):
-    """In whatever stage the memory runs out, the error message has one line."""
+    """If the memory runs out, the error message has one line, in whatever stage of a command that happens."""
 
     MIB = 1 << 20
 

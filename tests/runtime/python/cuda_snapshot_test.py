@@ -37,8 +37,8 @@ class Snapshots(unittest.TestCase):
         self.addCleanup(lambda: torch.cuda.memory._record_memory_history(enabled=None))
 
     def snapshot(self, steps, **history):
-        """Returns the device's entry in the answer of `inspect`, and torch's own counters at the same
-        moment."""
+        """Runs steps. Returns the device's entry in the answer of `inspect`, and torch's own counters at the
+        same moment."""
         torch.cuda.memory._record_memory_history(**history)
         torch.cuda.reset_peak_memory_stats()
         for _ in range(steps):

@@ -1,5 +1,5 @@
-"""Training by plans on a GPU, or on the stand-in for a GPU, gives the bits of plain training and keeps the
-budget, in whatever order the device does its work."""
+"""Training by plans on a GPU, or on the stand-in for a GPU (tests/simgpu), gives the bits of plain training
+and keeps the budget, in whatever order the device does its work."""
 
 import unittest
 
@@ -47,7 +47,7 @@ def train(module, batches, loss_of, optimizer, step_of=one_forward, accumulate=1
 
 class TrainingCase(unittest.TestCase):
     def expect_as_plain(self, build, batches, loss_of, optimizer, share, more=0, arena=None, frames=1, **how):
-        """Compares training under a budget with plain training. The budget: a share of the plain peak, plus
+        """Compares training under a budget with plain training. The budget is a share of the plain peak, plus
         `more` bytes."""
         plain = build()
         losses, peaks = train(plain, batches, loss_of, optimizer(plain), **how)
@@ -80,9 +80,9 @@ class Training(TrainingCase):
         self.expect_as_plain(models.gpt, models.texts, models.text_loss, models.adamw, 0.85)
 
     def test_what_plain_training_keeps_is_kept(self):
-        """The plan must not keep the outputs longer than the loss, which frees them; they are large here. For
-        tensors of the loss, libtorch may hand out larger blocks than in the plain step; a plan leaves room
-        for these blocks."""
+        """The outputs are large here, and the loss frees them early. The plan must not keep them longer. The
+        budget has `more` bytes, because libtorch may hand out larger blocks for tensors of the loss than in
+        the plain step."""
         self.expect_as_plain(models.wide_gpt, models.texts, models.text_loss, models.sgd, 1.001, more=2 << 20)
 
     def test_gradients_accumulate(self):

@@ -1,5 +1,5 @@
-"""Another library may use the dispatch key with which Rematlas sees ops. Each of the two libraries then
-handles its own ops."""
+"""Another library may use the dispatch key with which Rematlas sees ops. The other library and Rematlas then
+each handle their own ops."""
 
 import os
 import subprocess

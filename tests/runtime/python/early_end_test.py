@@ -1,4 +1,4 @@
-"""Programs that end their own process when `python -m rematlas capture` calls them."""
+"""Tests programs that end their own process while `python -m rematlas capture` calls them."""
 
 import os
 import pathlib

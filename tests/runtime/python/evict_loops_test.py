@@ -114,7 +114,7 @@ def packing(course, number):
 
 
 def interrupted(course, number):
-    """Runs half of a backward, which then fails, and after that the whole step again."""
+    """Begins a backward, which fails in the middle, and then runs the whole step again."""
 
     def fails(gradient):
         raise ValueError("of the program")

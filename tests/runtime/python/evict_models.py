@@ -1,6 +1,5 @@
-"""Courses of training for the tests of online eviction: small models of many kinds, and models whose ops
-differ from step to step. Each function builds a course; the weights are drawn from the generator's present
-state."""
+"""Small trainings, called courses, for the tests of online eviction. Some have models whose ops differ from
+step to step. Each function builds a course, with random weights from the global generator."""
 
 import functools
 import sys
@@ -43,8 +42,8 @@ DYNAMIC = {}
 
 
 def course(fits: float, table=MODELS):
-    """Registers a course. `fits`: a share of the evictable bytes; with this share all steps must fit, with
-    smaller shares steps may fail."""
+    """Registers a function that builds a course. `fits`: a share of the evictable bytes. With this share all
+    steps must fit; with smaller shares steps may fail."""
 
     def register(build):
         table[build.__name__] = (build, fits)

@@ -283,8 +283,8 @@ class Looks(unittest.TestCase):
         found[-1].sum().backward()
 
     def step(self, module, x, change):
-        """Runs a step in which `change` writes to memory without any op. Returns the loss as a number, and
-        the gradients."""
+        """Runs a step in which `change(tensor)` writes to memory without any op. Returns the loss as a
+        number, and the gradients."""
         module.zero_grad()
         torch.manual_seed(3)
         doubled = x * 2
@@ -351,7 +351,7 @@ class Looks(unittest.TestCase):
 
         expected = train()
         gc.collect()
-        # All activations would take 40 times these bytes.
+        # All activations together take 40 times the bytes of `x`.
         with rematlas.evict(self.module, ops.counted_bytes() + 5 * self.x.nbytes, **SAME):
             self.assertEqual(train(), expected)
 
@@ -500,8 +500,8 @@ class Loops(unittest.TestCase):
         self.assertEqual({*found, *ours}, {expected})
 
     def test_an_op_that_waits_for_the_interpreter_holds_up_no_other_thread(self):
-        """`T` calls an op while Python holds the interpreter lock, and waits until the other thread's op is
-        done."""
+        """The attribute `T` runs an op while Python holds the interpreter lock. The op waits until the op of
+        the other thread is done."""
         entered, made = threading.Event(), []
 
         def slow(x: torch.Tensor) -> torch.Tensor:
@@ -512,7 +512,8 @@ class Loops(unittest.TestCase):
         torch.library.define("rematlas_test::slow", "(Tensor x) -> Tensor")
         torch.library.impl("rematlas_test::slow", "CPU", slow)
         x = data(1, 16, 32)
-        # A deadlock would hold the interpreter lock, so no test runner in Python could end it.
+        # A deadlock would hold the interpreter lock, so no test runner in Python could end it. Faulthandler
+        # ends the process without the lock.
         faulthandler.dump_traceback_later(300, exit=True)
         with rematlas.evict(1 << 40):
             thread = threading.Thread(target=lambda: made.append(torch.ops.rematlas_test.slow(x)))
@@ -575,7 +576,7 @@ class Loops(unittest.TestCase):
                     resident.append(
                         int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
                     )
-        # The bound holds for each step.
+        # The bound of 100 evictions holds for each step.
         self.assertGreaterEqual(min(later - one for one, later in itertools.pairwise(evicted)), 100)
         self.assertEqual(set(known[1:]), {known[1]})
         self.assertLess(resident[-1] - resident[4], 1 << 20)

@@ -26,8 +26,8 @@ SHARES = (0.6, 0.75, 0.9, 1.0)  # shares of the peak of plain training
 
 class TrapCase(unittest.TestCase):
     def expect_same(self, build) -> None:
-        """Compares plain training with training under the smallest budget that is not refused as too
-        small."""
+        """Compares plain training with training under the smallest budget in SHARES that eviction can
+        keep."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             trap = build()

@@ -53,11 +53,11 @@ class Updates(unittest.TestCase):
                 self.assertGreater(found[-1].evictions, found[0].evictions)
 
     def test_parameters_are_most_of_the_memory(self):
-        """Half of the evictable bytes are fewer than the gradients plus one list of temporaries of a foreach
-        step."""
+        """Half of the evictable bytes are less than the gradients and one list of temporaries of a foreach
+        step take. Steps must still fit."""
         for name, optimizer in OPTIMIZERS.items():
-            # Adadelta keeps two such lists, because the tensors that they were made from are overwritten
-            # before the lists are read.
+            # Adadelta keeps two lists of temporaries, because the tensors from which they were made are
+            # overwritten before they are read.
             fits = 0.9 if name == "adadelta_foreach" else 0.5
             with self.subTest(optimizer=name):
                 found = expect_as_eager(self, lambda: layers(optimizer, 64), (0.9, 0.7, 0.5, 0.3), fits, 4)

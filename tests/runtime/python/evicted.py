@@ -1,5 +1,5 @@
-"""Courses of training for tests: each runs with and without online eviction, and the results are compared bit
-by bit."""
+"""Small trainings, called courses, for tests. Each runs with and without online eviction, and the results are
+compared bit by bit."""
 
 import contextlib
 import dataclasses
@@ -35,7 +35,7 @@ def train_one(course: "Course", number: int) -> torch.Tensor:
 
 @dataclasses.dataclass
 class Course:
-    """A course of training: a module, the loss of each step, and the optimizer that updates the module."""
+    """A training: a module, the loss of each step, and the optimizer that updates the module."""
 
     module: nn.Module
     loss: Callable[[nn.Module, int], torch.Tensor]
@@ -68,7 +68,8 @@ class Course:
         return found | {"generator": digest(torch.get_rng_state())}
 
     def snapshot(self) -> tuple:
-        """Returns a copy of all state that a step may change. The copy is not in counted memory."""
+        """Returns a copy of all state that a step may change. The copy is in numpy arrays, whose memory is
+        not counted."""
         kept = [(value, value.detach().numpy().copy()) for value in self.lasting()]
         return kept, {p: dict(state) for p, state in self.trained.state.items()}, torch.get_rng_state()
 
@@ -123,16 +124,15 @@ class Evicted:
     records: list[dict]
     budget: int
     peak: int
-    # The error message if the budget was too small for a step; this step was run again without eviction.
+    # If a step did not fit in the budget: the error message. The step was then run again without eviction.
     failed: str | None = None
     evictions: int = 0
     reruns: int = 0
 
 
 def evicting(build: Callable[[], Course], eager: Eager, share: float, **options) -> Evicted:
-    """Runs the same steps within `share` of the evictable bytes. If all steps fit, the course ends within the
-    context of eviction. Otherwise the first step that does not fit, and all later steps, run without
-    eviction."""
+    """Runs the same steps as `eager`, within `share` of the evictable bytes. The first step that does not
+    fit, and all later steps, run without eviction."""
     gc.collect()
     before = ops.counted_bytes()
     torch.manual_seed(1)
@@ -142,8 +142,8 @@ def evicting(build: Callable[[], Course], eager: Eager, share: float, **options)
     found = Evicted([], budget, 0)
     ops.reset_counted_peak()
     saved = course.snapshot()
-    # When the context is closed, all evicted tensors are recomputed, even beyond the budget. That memory is
-    # not measured.
+    # At the end of the context all evicted tensors are recomputed, even beyond the budget. The peak is read
+    # before that.
     context = rematlas.evict(course.module, budget, **(SAME | options))
     with context:
         try:
@@ -180,8 +180,8 @@ def expect_as_eager(
     eager: Eager | None = None,
     **options,
 ):
-    """Checks that the course has the results of eager training under each share of memory. `fits`: with this
-    share or a larger one no step may fail."""
+    """Trains the course under each share of memory, and checks that the results are those of eager training.
+    `fits`: with this share or a larger one no step may fail."""
     eager = eager or eagerly(build, steps)
     found = []
     for share in shares:

@@ -1,5 +1,5 @@
-"""Every plan passes the same checks before it runs a step, in whichever way it was made. It is compared with
-the original if the budget leaves room for both."""
+"""Every plan passes the same checks before it runs a step, in whichever way it was made. The plan is compared
+with the original if the budget leaves room for both."""
 
 import gc
 import itertools
@@ -139,7 +139,7 @@ def penalty_before(module):
 
 
 def train(module, loss_of, steps=STEPS, done=lambda: None):
-    """Trains for `steps` steps. Returns losses and gradients of each step, and the peaks."""
+    """Trains for `steps` steps. Returns the losses and gradients of each step, and the peak of each step."""
     record, peaks = [], []
     optimizer = torch.optim.SGD(module.parameters(), lr=0.05)
     for step in range(steps):
@@ -192,8 +192,8 @@ class GateCase(unittest.TestCase):
 
 
 class SharedSums(GateCase):
-    """Models for which a plan of several forwards would sum gradients in another order than plain
-    training."""
+    """Models with sums of gradients. A plan for one forward would sum the gradients of several open forwards
+    in another order than plain training."""
 
     def check_at_all_budgets(self, build, loss_of):
         for share in (0.9, 0.6, 0.4):
@@ -272,7 +272,7 @@ class KeptStates(GateCase):
     tensor."""
 
     def trained(self, build, change, budget):
-        """Returns losses and gradients of the training, and the status."""
+        """Trains the model. Returns losses and gradients, and the status."""
         torch.manual_seed(0)
         module = build()
         if budget is not None:
@@ -283,7 +283,7 @@ class KeptStates(GateCase):
             if next(steps) % 5 == 0:
                 change(module)
             if budget is not None:
-                rematlas.status(module).wait()  # a plan is taken while the attribute has no tensor
+                rematlas.status(module).wait()  # the plan is taken over while the attribute has no tensor
 
         record, _ = train(module, lambda module: module(rows()).square().mean(), 24, done)
         return record, budget and rematlas.status(module)
@@ -444,8 +444,8 @@ class LossesOutside(unittest.TestCase):
 
 
 class GradientsThatLieOtherwise(unittest.TestCase):
-    """Gradients with another layout than planned: shapes assume the layout of the output, but the loss passes
-    an expanded number."""
+    """Gradients with another layout than planned. The plan from shapes assumes that the gradient has the
+    layout of the output, but the loss passes an expanded number."""
 
     def trained(self, budget):
         torch.manual_seed(0)
@@ -470,7 +470,7 @@ class GradientsThatLieOtherwise(unittest.TestCase):
             warnings.simplefilter("ignore", rematlas.RefusedWarning)
             ours, _, status = self.trained(torch.ops.rematlas.counted_bytes() + peak * 8 // 10)
         self.assertEqual(ours, plain)
-        self.assertGreater(status.original_backwards, 0)  # at first
+        self.assertGreater(status.original_backwards, 0)  # as long as the plan assumes the other layout
         self.assertEqual(status.state, "planned", status)
         self.assertGreater(status.replayed, 0, status)
 
@@ -478,7 +478,7 @@ class GradientsThatLieOtherwise(unittest.TestCase):
 class UsedOutputs(unittest.TestCase):
     def test_a_plan_from_shapes_minds_which_outputs_a_real_loss_has_used(self):
         """One output is a single number, like a loss, but the real loss depends on the other outputs, too.
-        Judged from shapes alone, the first step fits."""
+        Judged from shapes, the first step fits the budget."""
 
         class Ranks(nn.Module):
             def __init__(self):
@@ -523,8 +523,8 @@ class Comparisons(GateCase):
         return module(rows(4 * ROWS)).square().mean()
 
     def planned_from_shapes(self):
-        """Returns a planned module whose plain step would exceed the budget, given the tensors that are alive
-        now."""
+        """Sets `self.budget`, given the tensors that are alive now, so that a plain step would exceed it.
+        Returns a module that is planned under this budget."""
         gc.collect()
         alive = models.reset_peak()
         _, peaks = train(SharedNorm(), self.mean_square, steps=1)
@@ -564,7 +564,8 @@ class Comparisons(GateCase):
 
 class SharedCasts(unittest.TestCase):
     """A planned forward does not read casts of weights that other forwards have made in its autocast region.
-    A backward through both forwards is an error, because it would sum the gradients in another order."""
+    A backward through both a planned forward and another one is an error, because the plan would sum the
+    gradients in another order."""
 
     def planned(self):
         torch.manual_seed(0)

@@ -1,5 +1,5 @@
-"""Training with parameters, states and gradients on the host gives the results of the same fused optimizer
-without a budget."""
+"""Training with parameters, optimizer states and sums of gradients on the host gives the results of the same
+fused optimizer without a budget."""
 
 import copy
 import gc
@@ -44,8 +44,8 @@ def texts(number):
 
 
 class Loop:
-    """An ordinary training loop. If options `ours` are given, it calls `apply` with them, and tells `apply`
-    how gradients are accumulated and clipped."""
+    """An ordinary training loop. If there are options `ours`, it calls `apply` with them, and also tells
+    `apply` how gradients are accumulated and clipped."""
 
     def __init__(self, optimizer=OPTIMIZERS["adamw"], micro=1, clip=None, **ours):
         self.module = build()
@@ -63,7 +63,7 @@ class Loop:
         self.losses, self.norms = [], []
 
     def lasting_bytes(self):
-        """Returns the bytes of parameters and states. Step counters do not count."""
+        """Returns the bytes of parameters and optimizer states, without step counters."""
         states = [value for state in self.optimizer.state.values() for value in state.values()]
         kept = [value for value in states if isinstance(value, torch.Tensor) and value.dim() > 0]
         return sum(value.nbytes for value in [*self.module.parameters(), *kept])
@@ -113,7 +113,8 @@ class HostWeights(UpdatesCase):
         self.assertEqual(plain.norms, ours.norms)
 
     def check(self, share, **how):
-        """Trains within `share` of the bytes of parameters, gradients and states."""
+        """Trains within a budget of `share` of the bytes of parameters, gradients and optimizer states, and
+        checks that the results are those of plain training."""
         plain = Loop(**how).run()
         budget = within(share)
         ours = Loop(**how, budget=budget)
@@ -221,8 +222,8 @@ class SeenFromOutside(HostWeights):
             more.module(text[:, :-1].contiguous())
 
     def test_what_is_no_step_of_the_usual_course_is_one_for_once(self):
-        """After a forward that fails, a backward with `retain_graph`, several open forwards, or a closure,
-        the original runs this step, and the next step is planned as usual."""
+        """The original runs a step in which a forward fails, a backward keeps its graph, several forwards are
+        open, or the optimizer gets a closure. The next step is planned as usual."""
 
         def failing(loop):
             with self.assertRaises(IndexError):

@@ -1,5 +1,5 @@
-"""Budgets under torch.compile for models with more than equal blocks: image models, sizes that differ from
-call to call, checkpoints within the model."""
+"""Budgets under torch.compile for models that are not only equal blocks: image models, models with sizes that
+differ from call to call, and models with checkpoints."""
 
 import json
 import re
@@ -19,8 +19,8 @@ WIDTH = inductor_test.WIDTH
 
 
 class Images(nn.Module):
-    """A model of convolutions. Inductor uses the channels-last layout for the tensors that they read and
-    save."""
+    """A model of convolutions. Inductor uses the channels-last layout for the tensors that the convolutions
+    read and save."""
 
     def __init__(self):
         super().__init__()
@@ -97,7 +97,7 @@ class Weights(inductor_test.Case):
 
 
 class HeldByTheCaller(inductor_test.Case):
-    """After the compilation the caller holds more memory; a budget in bytes is still kept."""
+    """The caller holds more memory after the compilation than before. A budget in bytes is still kept."""
 
     def peaks(self, compiled, end_step, count=4) -> list[int]:
         found = []
@@ -191,7 +191,7 @@ class RecurrentLayers(inductor_test.Case):
 
 class Schedules(inductor_test.Case):
     def answers(self, module, budget, x):
-        """Returns each KernelStep that is solved while the step is compiled, with its answer."""
+        """Compiles the module. Returns each KernelStep that the solver gets, with the solver's answer."""
         found = []
 
         def solve(step, *given):
@@ -286,8 +286,8 @@ class Pointwise(nn.Module):
 
 
 class LossesOutside(inductor_test.Case):
-    """The bytes of eager code between forward and backward count in graphs of all sizes, also in graphs that
-    torch takes from its cache."""
+    """The memory of eager code between forward and backward is counted for graphs of all sizes, also for
+    graphs that torch takes from its cache."""
 
     def peaks(self, budget, rows, **options):
         torch._dynamo.reset()

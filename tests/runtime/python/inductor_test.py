@@ -19,7 +19,7 @@ from rematlas.inductor.generated_memory import memory_of
 
 KERNELS = tempfile.TemporaryDirectory()
 ROWS, WIDTH, LAYERS = 512, 64, 3
-TOLERANCE = 1e-6  # largest relative difference of gradients
+TOLERANCE = 1e-6  # the largest relative difference of gradients that is allowed
 
 
 class Block(nn.Module):
@@ -47,7 +47,8 @@ class Model(nn.Module):
 
 
 class InParts(Model):
-    """A model that dynamo splits into several graphs. One graph, of a block, runs once for each block."""
+    """A model that dynamo splits into several graphs. All blocks share one graph, which runs once for each
+    block."""
 
     def forward(self, x):
         for block in self.blocks:
@@ -71,8 +72,8 @@ def sample():
 
 
 def steps(compiled, module, count=3):
-    """Returns losses, gradients and buffers of `count` steps as numpy arrays, which are not in counted
-    memory. Each call uses the same random numbers."""
+    """Runs `count` steps. Returns their losses, gradients and buffers as numpy arrays, whose memory is not
+    counted. Each call uses the same random numbers."""
     found, x = [], sample()
     for step in range(count):
         torch.manual_seed(step)
@@ -86,8 +87,7 @@ def steps(compiled, module, count=3):
 
 
 class Case(unittest.TestCase):
-    """Each test begins with an empty cache of graphs. Kernels that earlier tests have compiled stay in the
-    cache."""
+    """Each test begins without cached graphs. Kernels that earlier tests have compiled stay in the cache."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -154,7 +154,8 @@ class Budgets(Case):
         self.assertLess(found[0][0].budget_bytes, max(graph.plain_bytes for graph in found[0]))
 
     def test_several_graphs_are_refused_with_the_bytes_that_work(self):
-        """At the second call the memory of eager code between the graphs is known, too."""
+        """The step is refused also at its second call, when the memory of eager code between the graphs is
+        known."""
         module = in_parts()
         with self.assertRaisesRegex(rematlas.Infeasible, "graphs of the compiled step") as refused:
             rematlas.compile(module, "20%")(sample())
@@ -192,7 +193,8 @@ class Budgets(Case):
 
 @torch.library.custom_op("inductor_test::drifting", mutates_args=())
 def drifting(x: torch.Tensor) -> torch.Tensor:
-    """Returns another result in each call. Its state cannot be restored."""
+    """Returns another result in each call, because it counts its calls. The count is not restored before a
+    second run of a step."""
     drifting.runs = getattr(drifting, "runs", 0) + 1
     return x * drifting.runs
 
@@ -202,7 +204,7 @@ drifting.register_autograd(lambda context, gradient: gradient)
 
 
 class Compared(Case):
-    """The planned steps are compared with steps that are only compiled."""
+    """The planned step is compared with the same step under torch.compile alone."""
 
     def test_outputs_and_gradients_are_near(self):
         plain, module = (model(dropout=0.2, buffers=True) for _ in range(2))
@@ -323,8 +325,8 @@ class Words(unittest.TestCase):
 
 
 class Sizes:
-    """Sizes for a code text written by hand. Each buffer has a hundred bytes. The kernels that make the
-    buffers in `with_workspace` have a workspace of seven bytes."""
+    """The sizes for a text of generated code that is written by hand. Each buffer has a hundred bytes. The
+    kernels that make the buffers in `with_workspace` have a workspace of seven bytes."""
 
     with_workspace = ()
     not_measured = ()

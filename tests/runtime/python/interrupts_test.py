@@ -1,5 +1,5 @@
-"""An exception that is raised inside a planned step, an interrupt for example, reaches the training loop as
-Python's own exception, and training can go on."""
+"""An exception that is raised inside a planned step, for example KeyboardInterrupt, reaches the training loop
+as the same exception, and training can go on."""
 
 import contextlib
 import itertools
@@ -17,8 +17,8 @@ import rematlas
 
 torch.set_num_threads(1)  # two tests run at the same time
 
-raises = {"forward": None, "backward": None}  # the error that the next op `through` or `back` raises
-asks_for_signal = {"forward": None, "backward": None}  # the event that these ops set
+raises = {"forward": None, "backward": None}  # by op: the error that its next run raises
+asks_for_signal = {"forward": None, "backward": None}  # by op: the event that each run sets
 
 
 def run_of_an_op(where):
@@ -47,7 +47,7 @@ through.register_autograd(lambda context, gradient: back(gradient))
 
 
 def is_in_an_op_of_python(thread):
-    """Says whether the thread runs an op written in Python. In such an op Python itself raises the
+    """Says whether the thread runs an op written in Python. During such an op Python itself would raise the
     interrupt."""
     frame = sys._current_frames()[thread.ident]
     while frame is not None:
@@ -117,8 +117,8 @@ class Interrupts(unittest.TestCase):
         self.assertTrue(all(map(torch.equal, ours, plain)))
 
     def states(self, loop, where, error):
-        """Returns two states of the loop: after the step in which the op raises, and after the later
-        steps."""
+        """Returns two states of the loop: one after the step in which the op raises an error, and one after
+        the later steps."""
         loop.run(0, 10)
         raises[where] = error
         with self.assertRaises(type(error)) as raised:
@@ -139,7 +139,8 @@ class Interrupts(unittest.TestCase):
                 self.assertGreater(rematlas.status(ours.module).replayed, 8)
 
     def test_what_the_original_raises_within_a_backward(self):
-        """If a backward keeps its graph, the original runs this backward."""
+        """The original runs a backward that keeps its graph. An error in the original's forward must reach
+        the loop."""
         ours = Loop(True, between=Through()).run(0, 10)
         loss = ours.module(ours.batch(10)).square().mean()
         raises["forward"] = KeyboardInterrupt()
@@ -157,7 +158,7 @@ class Interrupts(unittest.TestCase):
                 ops = self.ops_of(lambda: self.interrupted(loop, 10 + number, half), KeyboardInterrupt)
                 loop.optimizer.zero_grad()
                 if ops < 0.9 * whole:
-                    break  # otherwise the signal came late
+                    break  # otherwise the signal came late, so the test tries again
             self.assertLess(ops, 0.9 * whole)
             replayed = rematlas.status(loop.module).replayed
             loop.run(31, 33)
@@ -197,7 +198,8 @@ class Interrupts(unittest.TestCase):
         self.assertEqual(interrupted, 40)
 
     def interrupted(self, loop, number, half):
-        """Runs a step. In the given half a signal is sent once the op in the middle has run."""
+        """Runs a step. In the given half (forward or backward), a signal is sent once the op in the middle
+        has run."""
         asked = threading.Event()
 
         def send():

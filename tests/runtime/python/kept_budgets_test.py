@@ -1,6 +1,5 @@
-"""A budget in bytes is kept in steps that differ from the steps before them, and if such steps can be
-planned, they are: several open forwards, other ops, alternating losses, autocast, outputs that the caller
-frees.
+"""A budget in bytes is kept in steps that differ from earlier steps, and such steps are planned if possible:
+steps with several open forwards, other ops, alternating losses, autocast, or outputs that the caller frees.
 """
 
 import gc
@@ -52,8 +51,8 @@ class Steps(unittest.TestCase):
         return module, [parameter.detach().clone() for parameter in module.parameters()], peaks, kept
 
     def between(self, build, step, percent):
-        """Returns a budget: the bytes between steps, plus `percent` of the further bytes up to the peak of
-        plain training."""
+        """Returns a budget: the bytes that are alive between steps, plus `percent` of the bytes that plain
+        training takes above these at its peak."""
         _, weights, peaks, kept = self.trained(build, step, 4)
         del weights
         gc.collect()
@@ -80,7 +79,8 @@ class Steps(unittest.TestCase):
                 self.expect_kept(lambda: layers(4), step, percent, **options)
 
     def test_kinds_of_calls_are_open_together_under_eviction(self):
-        """The model is called on chunks of rows, as in radiance fields. The last chunk is smaller."""
+        """The model is called on chunks of rows, as in radiance fields. The last chunk is smaller, so its
+        call is of another kind."""
 
         def step(module, number):
             rows = torch.randn(ROWS * 9 // 4, WIDTH).split(ROWS)

@@ -1,5 +1,5 @@
-"""Plans from steps, from shapes and from files can keep containers of tensors that one forward leaves for the
-next. The module stays an ordinary module.
+"""Plans support containers of tensors that one forward leaves for the next, whether the plans are made from
+steps, from shapes or from files. The module stays an ordinary module.
 
     python kept_tensors_test.py KIND PLAN    # trains a model of this kind by the plan, and prints the result
 """
@@ -59,7 +59,7 @@ class WithNamedTuple(Recurrent):
 
 
 class OfCells(Recurrent):
-    """A model whose state is a tuple of tuples from the first step on."""
+    """A model whose state already is a tuple of tuples before the first step."""
 
     def __init__(self):
         super().__init__()
@@ -135,7 +135,7 @@ def train(module, change=lambda module, step: None, steps=STEPS, done=lambda: No
 
 
 def needs(kind) -> int:
-    """Returns the peak bytes of plain training, less the bytes of the module."""
+    """Returns the peak bytes of plain training, not counting the bytes of the module."""
     module = built(kind)
     gc.collect()
     alive = models.reset_peak()
@@ -247,7 +247,7 @@ class PlanFiles(KeptCase):
             with self.subTest(kind=kind.__name__), tempfile.TemporaryDirectory() as folder:
                 module = rematlas.apply(built(kind), plan=self.saved(kind, folder))
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # the first step has no state yet, and no plan
+                    warnings.simplefilter("ignore")  # the first step has no state yet, so no plan runs it
                     ours, _ = train(module, steps=8)
                 plain, _ = train(built(kind), steps=8)
                 status = rematlas.status(module)

@@ -44,7 +44,7 @@ def llama(**options):
 
 
 def gpt2():
-    """A model whose head is tied to the embedding, and which uses dropout."""
+    """A model with dropout whose head shares its weight with the embedding."""
     ends = {"bos_token_id": 0, "eos_token_id": 0}
     return made(
         transformers.GPT2Config(
@@ -78,7 +78,7 @@ def batch(step):
 
 
 def in_chunks(model, chunks):
-    """Makes the model compute its loss in this number of chunks, as under a plan but without a plan. Returns
+    """Makes the model compute its loss in this number of chunks, as `apply` does, but without a plan. Returns
     the model."""
     model.__dict__["forward"] = found_forward(model, chunks)
     return model

@@ -2,8 +2,8 @@
 graph.
 
 The eight models are those of resources/models/large.py, trained in bf16 with AdamW on an H100. The peak of a
-step is the sum of three parts: the residents, the tensors that autograd keeps for the backward at that
-moment, and all other tensors that are alive at that moment.
+step is the sum of three parts: the residents, and, at the moment of the peak, the tensors that autograd keeps
+for the backward and all other tensors that are alive.
 """
 
 import base64
@@ -30,34 +30,34 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "resources" / "models"))
 import large  # noqa: E402
 
-NUMBER = 512  # bytes of a tensor with one element
+NUMBER = 512  # bytes that the allocator takes for a tensor with one element
 WORKSPACE = 32 << 20  # bytes that cuBLAS holds on Hopper, according to its documentation
 
 
 def beside_log_softmax(_, output) -> int:
-    """Returns the bytes alive besides the kept tensors at the backward of the log-softmax. The loss is
-    computed in f32 from logits of all words, so it is larger than any layer. The bytes are those of the
-    gradients of the log-softmax's output and input, and of the bf16 logits, which the model returns."""
+    """Returns the bytes that are alive at the backward of the log-softmax, besides the tensors that autograd
+    keeps. They are the gradients of the log-softmax's output and input, in f32, and the bf16 logits, which
+    the model returns. The peak is here because there are logits for all words."""
     logits = output.logits
     return 2 * rounded(4 * logits.numel()) + rounded(logits.nbytes)
 
 
 def beside_head(model, output) -> int:
-    """Returns the bytes alive besides the kept tensors at the matrix products of the head. The loss is
-    computed in bf16 from few words, so the gradient of the head's weights is larger than the loss. The bytes
-    are those of the logits, which the model returns, and of three gradients: of the logits, of the head's
-    input, and of the weights, which the embedding shares; this last gradient waits for the embedding's part
-    of it."""
+    """Returns the bytes that are alive at the matrix products of the head's backward, besides the tensors
+    that autograd keeps. They are the logits, which the model returns, and the gradients of the logits, of the
+    head's input, and of the head's weights. The embedding shares these weights, so their gradient waits for
+    the embedding's part. The peak is here because there are few words, so that the weights' gradient is
+    larger than the loss."""
     weights, logits = model.proj_out.weight, output.logits
     inputs = rounded(logits.numel() // weights.shape[0] * weights.shape[1] * logits.itemsize)
     return 2 * rounded(logits.nbytes) + rounded(weights.nbytes) + inputs
 
 
 def beside_last_layer(model, _) -> int:
-    """Returns the bytes alive besides the kept tensors when the backward reaches the first of the widest
-    layers. The loss is computed from a small image, so the peak is at this moment. The bytes are those of
-    four gradients: of the residual stream, of the layer's output, of its input, which is four times as wide,
-    and of its weights."""
+    """Returns the bytes that are alive in the backward of the first of the widest layers, besides the tensors
+    that autograd keeps. They are four gradients: of the residual stream, of the layer's output, of its input,
+    which is four times as wide, and of its weights. The peak is here because the loss is computed from a
+    small image."""
     weights = model.blocks[-1].layers[0][2].weight
     width, inner = weights.shape
     places = model.places.shape[1]
@@ -66,9 +66,9 @@ def beside_last_layer(model, _) -> int:
 
 
 class Place(NamedTuple):
-    """Where a model's peak is. `op`, `module`: the op at the peak. `counted_at`: the argument `at` of
-    `count`. `beside`: a function of (model, output) that returns the bytes alive at the peak besides the
-    tensors that autograd keeps."""
+    """Where a model's peak is. `op`, `module`: the op at the peak, and its module. `counted_at`: the argument
+    `at` of `count`. `beside`: a function of (model, output) that returns the bytes alive at the peak besides
+    the tensors that autograd keeps."""
 
     op: str
     module: str
@@ -81,7 +81,7 @@ HEAD = Place("aten::mm", "proj_out", "proj_out", beside_head)
 LAYER = Place("aten::mm", "blocks.23.layers.0.2", "blocks.23.layers.0.2", beside_last_layer)
 PLACES = {large.whisper_large: HEAD, large.sd3_like: LAYER}
 
-# The Python numbers that each model's code computes with. A graph has a constant tensor for each of them.
+# The numbers in Python that each model's code computes with. A graph has a constant tensor for each number.
 NUMBERS = {
     large.llama3_8b: {0, 1.0, 1e-6},  # first position, scale of rotations, epsilon
     large.qwen3_8b: {0, 1.0, 1e-6},
@@ -159,9 +159,9 @@ def graph_of(model, args, kwargs) -> dict:
 
 
 def counted_residents(model, given, trained) -> dict:
-    """Returns the residents of a step with AdamW, as bytes by kind. The optimizer has a learning rate, and
-    two tensors and a step count for each parameter with a gradient. `trained`: the names of these
-    parameters."""
+    """Returns the residents of a step with AdamW, as bytes by kind. The optimizer keeps a learning rate, and
+    for each parameter with a gradient two tensors and a step count. `trained`: the names of the parameters
+    with a gradient."""
     of = dict(model.named_parameters())
     states = total(of[name] for name in trained)
     found = {
@@ -261,8 +261,8 @@ class Chain(nn.Module):
 
 
 class Formulas(Silent):
-    """Compares activations with published formulas. The formulas count in units of s (length) x b (batch) x h
-    (width) numbers. They omit tensors whose size is no multiple of h."""
+    """Compares activations with published formulas. The formulas count numbers in units of s b h: length s
+    times batch b times width h. They omit tensors whose size is not a multiple of h."""
 
     def test_of_korthikanti_et_al(self):
         batch, length, width = 2, 2048, 2048
@@ -280,8 +280,8 @@ class Formulas(Silent):
             self.assertAlmostEqual((big - small) / 4 / (length * batch * width), 34, delta=0.1)
 
     def test_of_a_gelu_that_is_several_ops(self):
-        # GPT-2 computes its GELU by separate ops, which keep four results of size 4 h in place of one: 24 s b
-        # h more than the 34.
+        # GPT-2 computes its GELU by separate ops, which keep four results of size 4 h instead of one. So it
+        # keeps 24 s b h more than the 34 s b h of the formula.
         layers, length, width = 48, 1024, 1600
         step, counted = step_of(large.gpt2_xl), count(*large.gpt2_xl())
         beyond = step.peak - sum(step.residents.values())

@@ -1,4 +1,4 @@
-"""Steps that do not fit in the budget without a plan. No step exceeds the budget, not even the first ones."""
+"""Steps that do not fit in the budget without a plan. Even the first step keeps the budget."""
 
 import gc
 import logging
@@ -69,7 +69,8 @@ class Lists(Blocks):
 
 
 class Counts(Blocks):
-    """A model whose steps all differ, because of values that Python counts or draws."""
+    """A model whose steps all differ, because its forward computes with values that Python counts or
+    draws."""
 
     kind = "counter"
 
@@ -89,7 +90,7 @@ class Counts(Blocks):
 
 
 class Reads(Blocks):
-    """A model that skips a layer depending on a number that it has just drawn, so its ops cannot be known
+    """A model that skips layers at random. Its forward reads the random numbers, so its ops cannot be known
     from shapes."""
 
     def forward(self, x):
@@ -129,7 +130,7 @@ def train(module, batches, loss_of, steps=STEPS, optimizer=models.adamw, after=l
 
 def refusals_among(caught):
     """Returns the classes of the warnings. Leaves out the warning that online eviction cannot keep the
-    budget: on a GPU this warning may come, because of the libraries' workspace."""
+    budget, which may come on a GPU because of the workspace of its libraries."""
     return [w.category for w in caught if "online eviction cannot keep the budget" not in str(w.message)]
 
 
@@ -138,7 +139,7 @@ def two_rows(step):
 
 
 def loss_of_two(module, batch):
-    """Runs both forwards before the first backward."""
+    """Runs both forwards before the backward."""
     first, second = (module(x) for x in batch)
     return (first - second).square().mean()
 
@@ -238,8 +239,8 @@ class SeveralFrames(unittest.TestCase):
         self.assertGreater(peaks[0], self.budget)
         status = self.expect_planned(module, peaks, of_another_loss=4 * ROWS * WIDTH)
         self.assertGreater(status.plans[0].overhead, 1)
-        # The first steps are compared. On a GPU one more step is compared, because there the second forward's
-        # batch is alive, too.
+        # The first steps are compared. On a GPU one more step is compared, because there the batch of the
+        # second forward is alive, too.
         self.assertGreaterEqual(status.replayed, before + 4)
 
     def test_shares_are_of_all_that_is_open(self):
@@ -361,8 +362,8 @@ class LargeSteps(unittest.TestCase):
 
     @unittest.skipUnless(models.DEVICE.type == "cpu", "it counts memory of the host")
     def test_what_kernels_take_beside_tensors_is_kept_within_the_budget_or_told(self):
-        """The workspaces of kernels cannot be known from shapes, so the first step may exceed a tight
-        budget."""
+        """The workspaces of kernels are not known from shapes, so the first step may exceed a tight budget.
+        If it does, the status says so."""
 
         def net():
             torch.manual_seed(0)
@@ -421,7 +422,7 @@ class LargeSteps(unittest.TestCase):
                 module.kind = kind
                 random.seed(3), numpy.random.seed(3)
                 if apply:
-                    # On a GPU the libraries' workspace is alive, too.
+                    # On a GPU the workspace of its libraries is alive, too.
                     on_cpu = models.DEVICE.type == "cpu"
                     budget = 12 << 20 if on_cpu else models.reset_peak() + (8 << 20)
                     rematlas.apply(module, budget, config=models.by_moves())

@@ -19,7 +19,7 @@ import rematlas
 from traps import digest
 
 ROWS, WIDTH = 512, 64
-BUDGET = 4_000_000  # a budget in bytes that no plain step keeps
+BUDGET = 4_000_000  # a budget in bytes that is too small for a step without a plan
 STEPS = 3
 
 
@@ -97,7 +97,7 @@ def within(context):
 
 
 hooks = torch.autograd.graph.saved_tensors_hooks
-# By name: the reason in the status, the function that calls the model, and the context of the whole step
+# By name: the reason in the status, the function that calls the model, and the context around the whole step.
 LEFT_ALONE = {
     "hooks": ("saved tensor hooks", None, lambda: hooks(as_it_is, as_it_is)),
     "bytes": ("saved tensor hooks", None, lambda: hooks(on_disk, from_disk)),
@@ -203,7 +203,7 @@ class LeftAlone(Case):
         self.assertEqual(len(status.left_alone), 1)
 
     def test_evaluation_and_gradients_of_inputs_say_nothing(self):
-        """No warning is given, because no parameter gets a gradient outside a call of the module."""
+        """No warning is given, because no parameter gets a gradient outside of calls of the module."""
         model = rematlas.apply(Model(), "60% of activations", on_refuse="raise")
         with torch.no_grad():
             model(torch.randn(4, WIDTH))
@@ -219,7 +219,7 @@ class LeftAlone(Case):
         through_parts(model, torch.randn(4, WIDTH)).sum().backward()
 
     def test_torch_func_and_tracers(self):
-        """Each case below is left alone for a separate reason."""
+        """Each of these calls is left alone for its own reason."""
         x = torch.randn(4, WIDTH)
         model = rematlas.apply(Model(), "60% of activations")
         parameters = {name: value.detach() for name, value in model.named_parameters()}
@@ -284,7 +284,7 @@ class Refused(Case):
 
 
 class OriginalOfPlanned(Case):
-    """Steps that a planned module's plan cannot run."""
+    """Steps of a planned module that its plan cannot run."""
 
     def planned(self, budget):
         model = rematlas.apply(Model(), budget, time_limit=0.3)
@@ -354,7 +354,7 @@ class OriginalOfPlanned(Case):
 
 class Polling(Case):
     def test_the_status_notices_that_planning_has_ended(self):
-        """The status notices this even if no call of the module follows."""
+        """The status shows that planning has ended even if no call of the module follows."""
         for verify, state in ((2, "comparing"), (0, "planned")):
             model = rematlas.apply(Model(), "60% of activations", time_limit=0.3, verify=verify)
             for _ in range(2):

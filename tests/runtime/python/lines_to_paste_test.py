@@ -1,5 +1,5 @@
-"""Runs the lines to paste that `rematlas export` prints, unchanged. The explorer shows the same lines after
-an export."""
+"""Runs the lines that `rematlas export` prints for the user to paste, unchanged. The explorer shows the same
+lines after an export."""
 
 import json
 import os

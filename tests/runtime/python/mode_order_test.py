@@ -26,7 +26,7 @@ def blocks():
     return nn.Sequential(nn.Linear(32, 32), nn.GELU(), nn.Linear(32, 32), nn.GELU())
 
 
-LOG = os.memfd_create("ops")  # a file, because changes of a Python list would be part of the step
+LOG = os.memfd_create("ops")  # a file: changes of a list would be changes of the program's state
 
 
 class Seen(TorchDispatchMode):

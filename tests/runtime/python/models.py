@@ -20,8 +20,8 @@ gc.freeze()  # so that later collections do not visit PyTorch's objects each tim
 DEVICE = torch.device(os.environ.get("REMATLAS_TEST_DEVICE", "cpu"))
 if DEVICE.type != "cpu":
     torch.set_default_device(DEVICE)
-    # Libraries allocate their lasting memory for this thread and for autograd's thread here, before anything
-    # is measured.
+    # Here libraries allocate their permanent memory for this thread and for autograd's thread, before
+    # anything is measured.
     (torch.ones(8, 8, requires_grad=True) @ torch.ones(8, 8)).sum().backward()
 
 

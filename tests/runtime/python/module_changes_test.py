@@ -75,7 +75,7 @@ def scaled(model):
     model.layers.register_forward_hook(lambda self, _, y: y if self.scale is None else y * self.scale)
 
 
-# By name: the changes that are made before the steps FIRST and SECOND
+# By name: the change before step FIRST, and the change before step SECOND.
 CHANGES = {
     "pruned": (
         lambda model: prune.l1_unstructured(model.layers[0], "weight", 0.5),

@@ -1,5 +1,5 @@
-"""Calls under saved tensor hooks that only move tensors are planned; the plan then runs the module's forward
-without the hooks. Steps that no plan runs stay under the hooks. (traps_offloading.py compares the bits.)"""
+"""Calls under saved tensor hooks that only move tensors are planned. The plan runs the module's forward
+without the hooks; steps that no plan runs stay under the hooks. (traps_offloading.py compares the bits.)"""
 
 import contextlib
 import gc
@@ -16,7 +16,7 @@ from models import DEVICE
 from traps import digest
 
 ROWS, WIDTH = 512, 64
-STEP_BYTES = 3_600_000  # a budget in bytes that no plain step keeps
+STEP_BYTES = 3_600_000  # a budget in bytes that is too small for a step without a plan
 STEPS = 8
 TRL = "trl.models.activation_offloading"
 
@@ -34,7 +34,7 @@ class Model(nn.Module):
 
     def forward(self, x):
         x = self.layers(x)
-        if self.reads:  # no plan can repeat this
+        if self.reads:  # no plan can repeat reading a value
             self.mean = 0.9 * self.mean + 0.1 * x.detach().mean().item()
             x = x * (1 + 0 * self.mean)
         return x
@@ -66,7 +66,7 @@ class OffloadActivations(saved_tensors_hooks):
 
 @contextlib.contextmanager
 def packs_counted():
-    """A context manager that counts the tensors that save_on_cpu() packs."""
+    """A context manager that counts the tensors that the hooks of save_on_cpu() pack."""
     copy, count = torch.Tensor.cpu, [0]
 
     def counted(tensor):
@@ -78,7 +78,7 @@ def packs_counted():
 
 
 def budget() -> int:
-    """Returns a budget that no plain step keeps, given the tensors that are alive now."""
+    """Returns a budget that is too small for a step without a plan, given the tensors that are alive now."""
     gc.collect()
     return STEP_BYTES + (torch.cuda.memory_allocated() if DEVICE.type == "cuda" else 0)
 
@@ -175,7 +175,8 @@ class Planned(Case):
         self.assertEqual(rematlas.status(model).replayed, replayed + STEPS)
 
     def test_changed_in_place_after_it_was_saved(self):
-        """The hooks have kept a copy, so plain training does not fail."""
+        """The hooks keep a copy of the saved tensor, so plain training does not fail. The planned step raises
+        an error."""
 
         class Changing(Model):
             def forward(self, x):

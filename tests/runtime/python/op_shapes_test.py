@@ -1,5 +1,5 @@
-"""For each op that torch lists with samples (OpInfo), compares a step that really runs with the same step
-from shapes. The two must have the same ops, and the same bytes for each tensor."""
+"""For each op for which torch has samples (OpInfo), compares a step that really runs with the same step
+recorded from shapes. The recordings must have the same ops, and the same bytes for each tensor."""
 
 import itertools
 import json
@@ -18,7 +18,7 @@ from rematlas.cards.recorded_step import graph_of_step
 
 SAMPLES = 3
 
-# Ops that have result sizes, or following ops, that depend on the values of tensors.
+# Ops whose result sizes, or the ops that follow them, depend on the values of tensors.
 DEPENDS_ON_VALUES = {
     "allclose": "reads whether all are close",
     "argwhere": "as many rows as numbers that are not zero",
@@ -88,8 +88,8 @@ def cases():
 
 
 def note_refusal(refused, name, error):
-    """Notes a refusal. Samples that seed the generator are not noted, because such steps cannot be planned on
-    any device."""
+    """Notes why a sample was refused. Samples that seed the generator are not noted, because their steps
+    cannot be planned, whether real or from shapes."""
     if "random number generator" not in str(error):
         refused.setdefault(name, str(error))
 

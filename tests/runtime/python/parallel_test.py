@@ -56,8 +56,8 @@ def train_replica(rank: int, port: int, name: str, budget: str, solver: str, res
     problems += [f"{key} differs" for key in weights if not torch.equal(weights[key], our_weights[key])]
     if status.replayed < STEPS - 4:
         problems.append(f"{status.state}, {status.replayed} replayed: {status.reason}")
-    # In the captured order, buckets are reduced in the middle of the backward, while later gradients are
-    # still missing.
+    # If ops run in the captured order, buckets are reduced in the middle of the backward, while later
+    # gradients are still missing.
     if solver == "keep-all" and len(set(moments[-4:])) < 3:
         problems.append(f"buckets are reduced at {moments[-8:]} gradients")
     results.put((rank, problems, ours, hashlib.sha256(status.plan().data).hexdigest()))
@@ -66,7 +66,7 @@ def train_replica(rank: int, port: int, name: str, budget: str, solver: str, res
 
 
 def moments_of_buckets(replica) -> list[int]:
-    """Returns, for each bucket in order, how many gradients have been accumulated when the bucket is
+    """Returns, for each bucket in order, how many gradients had been accumulated when the bucket was
     reduced."""
     moments, accumulated = [], [0]
 

@@ -71,11 +71,11 @@ def steps_at(budget, rows=(ROWS,) * 7):
     return [tuple(map(int, line.split())) for line in run.stdout.splitlines()]
 
 
-# Kernels of matrix products allocate memory from the system, into which they pack an operand.
+# Kernels of matrix products pack an operand into memory that they allocate from the system.
 OF_KERNELS = ROWS * 512 * 4
 # malloc returns free memory at the end of its heap only if there is more than twice the largest block that
-# was ever freed (M_TRIM_THRESHOLD in mallopt(3)). That limit is twice a tensor here. How much of it is free
-# at the peak depends on the schedule.
+# was ever freed (M_TRIM_THRESHOLD in mallopt(3)). Here this limit is twice the bytes of a tensor. How many of
+# these bytes are free at the peak depends on the schedule.
 FREE_IN_MALLOC = 2 * ROWS * 512 * 4
 
 

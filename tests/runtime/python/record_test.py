@@ -117,7 +117,7 @@ class Records(unittest.TestCase):
             with self.assertRaisesRegex(RuntimeError, "no step is over"):
                 eviction.save(self.name)
             train(self.model, self.optimizer, 1)
-            self.model(torch.randn(8, 64))  # this step has no backward yet
+            self.model(torch.randn(8, 64))  # the step that begins here has no backward yet
             eviction.save(self.name)
         graph, _ = self.read()
         self.assertEqual(sum(op["name"] == "aten::addmm" for op in graph["ops"]), 9)

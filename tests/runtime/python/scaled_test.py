@@ -1,5 +1,5 @@
-"""Losses that a torch.amp.GradScaler scales: the scaler's updates, including the skipped ones, are part of
-the plan."""
+"""Losses that a torch.amp.GradScaler scales: the scaler's updates and its skipped steps are part of the
+plan."""
 
 import unittest
 
@@ -15,13 +15,13 @@ LEFT_OUT = (1, 9, 14, 15)  # steps whose gradients are not finite
 
 
 def new_scaler():
-    """Returns a scaler whose scales are not powers of two, so that every other way of unscaling gives other
+    """Returns a scaler whose scales are not powers of two, so that unscaling in any other way gives other
     bits."""
     return torch.amp.GradScaler(models.DEVICE.type, init_scale=1000.0, growth_interval=5, growth_factor=1.7)
 
 
 class Scaled(Loop):
-    """A loop with a scaler. Without `apply`, the loop itself unscales and clips."""
+    """A loop with a scaler. Without `apply`, the loop unscales and clips by itself."""
 
     def __init__(self, case, optimizer, apply=None, micro=1, clip=None, unscales=False):
         self.scaler = new_scaler()

@@ -49,7 +49,7 @@ def named_ops() -> set:
 
 
 def schemas_now() -> list:
-    """Returns the schemas of these ops in the running torch, overloads included."""
+    """Returns the schemas of the ops in `named_ops` in the running torch, including overloads."""
     names = named_ops()
     found = {str(schema) for schema in torch._C._jit_get_all_schemas()}
     return sorted(
@@ -62,7 +62,8 @@ def version(path) -> list:
 
 
 def file_for(minor: str) -> pathlib.Path:
-    """Returns the file of this version, or of the latest earlier version that has one."""
+    """Returns the file of schemas of this version of torch, or of the latest earlier version that has a
+    file."""
     running = [int(part) for part in minor.split(".")]
     return max((path for path in SCHEMAS.glob("*.txt") if version(path) <= running), key=version)
 

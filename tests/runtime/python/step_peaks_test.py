@@ -43,7 +43,7 @@ class Evaluating(Tower):
 
 
 class Drawing(Tower):
-    """A model whose ops depend on a number that it draws, so they cannot be known from shapes."""
+    """A model whose ops depend on a random number that it reads, so they cannot be known from shapes."""
 
     def forward(self, x):
         for _ in range(1 + int(torch.rand([]).item() * 2)):
@@ -85,7 +85,7 @@ class Case(unittest.TestCase):
 
 class Told(Case):
     def check_measured(self, model, budget, who, most):
-        """Checks that the status says who ran the steps, and gives the measured peak."""
+        """Checks that the status says what ran the steps, and that it gives the measured peak."""
         unkept = rematlas.status(model).unkept
         self.assertIn(who, unkept)
         self.assertIn("beyond the budget", unkept)
@@ -101,13 +101,13 @@ class Told(Case):
         with self.assertLogs("rematlas", "WARNING") as logged:
             for number in range(8):
                 step(model, number)
-            rematlas.status(model).unkept  # noqa: B018  the last step is looked at, too
+            rematlas.status(model).unkept  # this measures the last step, too
         self.check_measured(model, budget, "that the original ran", ops.counted_peak_bytes())
         told = [line for line in logged.output if "from a step that the original ran" in line]
         self.assertEqual(len(told), 1, logged.output)
 
     def test_of_a_step_that_is_recorded(self):
-        """The memory of the caller's loss cannot be known from shapes."""
+        """The step exceeds the budget, because the memory of the caller's loss is not known from shapes."""
 
         def loss_of(out):
             return sum((out * factor).exp().square().mean() for factor in torch.linspace(0, 1, 16))
@@ -126,7 +126,7 @@ class Told(Case):
         self.assertEqual(rematlas.status(model).unkept, "")
         ops.reset_counted_peak()
         step(model, 9)
-        torch.zeros(8192 * KIB, dtype=torch.uint8)  # as much as an optimizer's update may take for a moment
+        torch.zeros(8192 * KIB, dtype=torch.uint8)  # as many bytes as an optimizer's update may take
         self.check_measured(model, budget, "that a plan ran", ops.counted_peak_bytes())
 
     def test_of_each_step_once(self):
@@ -159,7 +159,7 @@ class Told(Case):
         self.assertNotIn("step", rematlas.status(model).unkept.partition("(")[0])
 
     def test_inputs_that_are_slices_of_a_larger_tensor_are_counted_with_it(self):
-        """Each batch is a slice of a data set that is one tensor."""
+        """Each batch is a slice of one tensor, the data set."""
         data = torch.randn(8, ROWS, WIDTH)
         budget = ops.counted_bytes() + 2560 * KIB
         model = self.applied(Tower(), budget, config=by_moves())
@@ -190,7 +190,7 @@ class Told(Case):
 
 
 class TwoModules(Case):
-    """Two modules share one online eviction. The status of each module is right."""
+    """Two modules share one online eviction. The status of each module tells its own steps."""
 
     def trained(self, one, other, steps=6):
         losses = []
@@ -249,7 +249,7 @@ class TwoModules(Case):
         rematlas.remove(one)
         self.assertIsNotNone(rematlas.status(other).eviction)
         rematlas.remove(other)
-        with rematlas.evict(budget):  # no eviction is active any more
+        with rematlas.evict(budget):  # would fail if an eviction were still active
             pass
 
     def test_one_that_goes_within_an_op_of_the_other(self):
@@ -267,12 +267,12 @@ class TwoModules(Case):
 
         goes(torch.ones(4))
         self.assertEqual(held, [])
-        with rematlas.evict(budget):  # no eviction is active any more
+        with rematlas.evict(budget):  # would fail if an eviction were still active
             pass
 
     def test_one_that_is_made_while_the_other_is_evicted(self):
-        """Eviction could evict the new module's parameters, but the module's plan reads them without notice
-        to eviction."""
+        """Eviction could evict the parameters of the module that is made now, but the module's plan reads
+        them without eviction's knowledge."""
 
         def trained(is_beside):
             other = Drawing(seed=1)

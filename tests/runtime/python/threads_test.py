@@ -23,7 +23,7 @@ of_thread = threading.local()  # values that each thread sees separately
 
 
 class Elsewhere:
-    """Runs functions on its own thread, one after the other, and waits for them."""
+    """Runs functions in another thread, one after the other, and waits for each."""
 
     def __init__(self):
         self.pool = concurrent.futures.ThreadPoolExecutor(1)
@@ -107,7 +107,8 @@ class Threads(unittest.TestCase):
         self.expect_same(lambda: Meanwhile(lambda: None), "planned", between=between)
 
     def test_another_thread_draws_among_numbers_of_the_step(self):
-        """Nothing shows which random numbers belong to the step."""
+        """Another thread draws random numbers during a step. Nothing shows which numbers belong to the step,
+        so it is refused."""
         self.expect_same(
             lambda: Meanwhile(lambda: self.elsewhere(lambda: torch.randn(100)), 0.2),
             "refused",
@@ -229,7 +230,7 @@ class Threads(unittest.TestCase):
         def begin():
             started.append(threading.Thread(target=step))
             started[0].start()
-            time.sleep(0.3)  # meanwhile the thread finds that another module is recorded
+            time.sleep(0.3)  # by then the thread has found that another module is recorded
 
         rematlas.apply(Meanwhile(begin), "80%")(data(0, 128, 32)).square().mean().backward()
         started[0].join()
@@ -256,7 +257,7 @@ class Threads(unittest.TestCase):
             warnings.simplefilter("error")
             status = self.first_step_while_another_is_recorded(module)
         self.assertEqual(status.evicted, 1, status)
-        # The memory that the other thread's step takes counts, too.
+        # The memory of the other thread's step counts, too.
         self.assertNotIn("keeps the budget", status.unkept)
 
     def test_status_is_asked_by_another_thread(self):

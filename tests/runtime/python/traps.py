@@ -39,7 +39,8 @@ MODULES = [
     "traps_loops",
 ]
 STEPS = 10
-# The step after which traps change something: by then two steps are recorded, two compared, and two replayed
+# The step after which traps change something. By then two steps were recorded, two were compared with a plan,
+# and two were run by the plan.
 CHANGE = 6
 ROWS, WIDTH = 64, 16
 DEVICE = torch.device(os.environ.get("REMATLAS_TEST_DEVICE", "cpu"))
@@ -67,8 +68,8 @@ def mean_square(output: torch.Tensor, step: int) -> torch.Tensor:
 
 
 def blocks(count: int = 2, width: int = WIDTH) -> nn.Sequential:
-    """Returns layers with so many activations, compared with the weights, that a budget of 80% needs a
-    plan."""
+    """Returns layers whose activations take much more memory than their weights, so that a budget of 80%
+    needs a plan."""
     return nn.Sequential(*(layer for _ in range(count) for layer in (nn.Linear(width, width), nn.GELU())))
 
 
@@ -78,15 +79,15 @@ class Trap:
     # Returns positional and keyword arguments of a step; the first step has number 1
     batch: Callable[[int], tuple[tuple, dict]] = rows
     loss: Callable[[object, int], torch.Tensor] = mean_square
-    expected: str = "planned"  # a final state, or "either" if only the bits matter
+    expected: str = "planned"  # the expected final state, or "either" if only the bits matter
     between: Callable[[nn.Module, int], None] | None = None  # called after each step of the optimizer
-    # Runs forward, loss and backward; returns the loss
+    # Runs forward, loss and backward, and returns the loss.
     body: Callable[[nn.Module, Callable, int], torch.Tensor | None] | None = None
     update: Callable[[torch.optim.Optimizer, int], None] = lambda optimizer, step: optimizer.step()
     observe: Callable[[nn.Module], object] = lambda model: None  # returns further state to compare
     around: Callable[[], contextlib.AbstractContextManager] = contextlib.nullcontext  # around the training
     keeps_gradients: bool = False  # gradients are set to zero in place, not dropped
-    least_replayed: int = 0  # how many steps must be replayed, whatever the final state
+    least_replayed: int = 0  # how many steps must be replayed at least, whatever the final state is
     budget: str = "80%"
 
 
@@ -121,7 +122,7 @@ def host_trap(build: Callable[[], Trap]) -> Callable[[], Trap]:
 
 
 def after_change(change: Callable[[nn.Module], object]) -> Callable[[nn.Module, int], None]:
-    """Returns a function for `between` that makes the change once, after step CHANGE."""
+    """Returns a function for `Trap.between` that makes the change once, after step CHANGE."""
 
     def between(model: nn.Module, step: int) -> None:
         if step == CHANGE:
@@ -150,7 +151,7 @@ def digest(tensor: torch.Tensor) -> str:
 
 
 def described(value) -> str:
-    """Returns a text that differs if any bit of the value differs."""
+    """Returns a text for the value. Values that differ in any bit have different texts."""
     if isinstance(value, torch.Tensor):
         return digest(value)
     if isinstance(value, numpy.ndarray):
@@ -223,7 +224,7 @@ def train(trap: Trap, apply: Callable[[nn.Module], Callable[[], None]] | None = 
 
 
 def first_difference(one: list[Record], other: list[Record]) -> str | None:
-    """Returns the first difference in the order of training, or None if all bits are the same."""
+    """Returns the first difference in the order of training; None if all bits are the same."""
     for step, (a, b) in enumerate(zip(one, other), 1):
         for name in a | b:
             if a.get(name) != b.get(name):
@@ -263,6 +264,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    import traps  # the traps register in this module, not in __main__
+    import traps  # the traps register in the module `traps`, not in `__main__`
 
     traps.main()

@@ -16,8 +16,8 @@ def difference(one, other):
 
 
 def with_step(step_of, **options):
-    """Returns a trap with this step. `step_of` takes the model, the batch and the number of the step, and
-    returns the loss."""
+    """Returns a trap whose steps run `step_of` and a backward. `step_of` takes the model, the batch and the
+    number of the step, and returns the loss."""
 
     def body(model, batch, step):
         loss = step_of(model, batch, step)
@@ -29,7 +29,8 @@ def with_step(step_of, **options):
 
 @trap
 def two_forwards_in_one_region():
-    """The gradients of the shared casts are summed before the sum is cast back."""
+    """Autograd sums the gradients of the shared casts, and then casts the sum back to the type of the
+    weights."""
 
     def step_of(model, batch, step):
         with region():
@@ -71,7 +72,7 @@ def two_forwards_without_a_cache():
 
 @trap
 def two_forwards_in_nested_regions():
-    """Casts are shared within the outermost region."""
+    """Two forwards in inner regions share casts, because casts are cached until the outermost region ends."""
 
     def step_of(model, batch, step):
         with region():
@@ -98,7 +99,7 @@ def two_forwards_of_other_shapes():
 
 @trap
 def a_second_forward_from_the_seventh_step():
-    """A forward that was planned alone shares its region with a second forward from step 7 on."""
+    """A forward is planned alone. From step 7 on it shares its region with a second forward."""
 
     def step_of(model, batch, step):
         with region():
@@ -111,7 +112,8 @@ def a_second_forward_from_the_seventh_step():
 
 @trap
 def a_second_forward_in_another_region_from_the_seventh_step():
-    """The layers are used twice, so a plan of several forwards is not possible."""
+    """From step 7 on a second forward runs in another region. The layers are used twice in each forward, so a
+    plan cannot be used for several open forwards."""
 
     class Twice(nn.Module):
         def __init__(self):
@@ -135,7 +137,7 @@ def a_second_forward_in_another_region_from_the_seventh_step():
 
 @trap
 def a_teacher_first():
-    """A forward without gradients has made the casts."""
+    """A forward without gradients runs first in the region, and makes the casts."""
 
     def step_of(model, batch, step):
         with region():
@@ -173,7 +175,8 @@ def a_teacher_afterwards():
 
 @trap
 def a_part_of_the_model_first():
-    """The gradients of the casts from the part of the model are summed with those from the whole model."""
+    """A part of the model runs first in the region. Autograd sums the gradients of its casts with those from
+    the whole model."""
 
     def step_of(model, batch, step):
         with region():
@@ -185,7 +188,7 @@ def a_part_of_the_model_first():
 
 @trap
 def small_batches_in_one_region():
-    """Each forward's backward runs before the next forward of the region."""
+    """Several forwards run in one region. The backward of each runs before the next forward."""
 
     def body(model, batch, step):
         with region():
@@ -221,7 +224,8 @@ def small_batches_with_checkpoints_in_one_region():
 
 @trap
 def a_step_of_the_optimizer_within_the_region():
-    """In the second forward the shared casts are older than the weights."""
+    """The optimizer steps between two forwards of a region, so the second forward uses casts of the old
+    weights."""
 
     def body(model, batch, step):
         with region():
@@ -238,7 +242,8 @@ def a_step_of_the_optimizer_within_the_region():
 
 @trap
 def a_backward_twice_outside_of_the_region():
-    """The original runs the forward again for the second backward, under the autocast of the region."""
+    """For the second backward the original must run the forward again, with the autocast settings of the
+    region, although the region has ended."""
 
     def body(model, batch, step):
         with region():
@@ -253,7 +258,8 @@ def a_backward_twice_outside_of_the_region():
 
 @trap
 def a_backward_twice_in_another_region():
-    """The original runs the forward again for the second backward, without autocast, as the first time."""
+    """For the second backward the original must run the forward again without autocast, as it ran first,
+    although a region is active now."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).float().square().mean()
@@ -293,7 +299,7 @@ def a_second_forward_under_hooks_from_the_seventh_step():
 
 @trap
 def a_second_forward_that_evaluates_from_the_seventh_step():
-    """The second forward is in evaluation mode, with gradients."""
+    """From step 7 on, a second forward of the region runs in eval mode, with gradients."""
 
     def step_of(model, batch, step):
         with region():
@@ -310,7 +316,8 @@ def a_second_forward_that_evaluates_from_the_seventh_step():
 
 @trap
 def a_forward_without_autocast_between_two_from_the_eighth_step():
-    """The autocast region is the same before and after this forward."""
+    """A forward without autocast runs between two forwards of a region. The region is the same before and
+    after it."""
 
     def step_of(model, batch, step):
         with region():

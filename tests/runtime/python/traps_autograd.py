@@ -1,4 +1,5 @@
-"""Traps of autograd's features besides ops: functions with their own backward, checkpointing, hooks."""
+"""Traps of those features of autograd that are not ops: functions with their own backward, checkpointing,
+hooks."""
 
 import torch
 from torch import nn
@@ -79,7 +80,7 @@ def function_with_a_number():
 
 @trap
 def function_with_a_changing_number():
-    """Only the function's backward uses the number, and each step has another number."""
+    """Only the function's backward uses the number, which differs from step to step."""
 
     class ScaleGradient(Scale):
         @staticmethod
@@ -99,8 +100,8 @@ def function_with_a_changing_number():
 
 @trap
 def function_that_turns_the_gradient():
-    """The function's forward returns a view of its input. This op must not be dropped as an identity, because
-    its backward is not the identity."""
+    """The function's forward returns a view of its input, as if it were the identity. It must not be dropped,
+    because its backward negates the gradient."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -172,28 +173,28 @@ def checkpointed(reentrant: bool, *inner: nn.Module, **options) -> Trap:
 
 @trap
 def reentrant_checkpoint_with_dropout():
-    """The backward calls the forward again and then an inner backward; dropout must draw the same mask
+    """The backward runs the forward again, and then an inner backward. Dropout must draw the same mask
     again."""
     return checkpointed(True, nn.Dropout(0.3))
 
 
 @trap
 def checkpoint_with_dropout():
-    """Saved tensors are recomputed when the backward needs them; dropout must draw the same mask again."""
+    """The forward of the middle part runs again when the backward needs its saved tensors. Dropout must draw
+    the same mask again."""
     return checkpointed(False, nn.Dropout(0.3))
 
 
 @trap
 def reentrant_checkpoint_with_batch_norm():
-    """In plain training the running statistics move twice in each step, so they must move twice under a
-    plan."""
+    """In plain training the running statistics change twice in each step, so they must do so under a plan."""
     return checkpointed(True, nn.BatchNorm1d(WIDTH))
 
 
 @trap
 def checkpoint_with_batch_norm():
-    """The running statistics move twice in each step, in the order in which the backward needs saved
-    tensors."""
+    """The running statistics change twice in each step. The second time is in the backward, when it needs
+    saved tensors."""
     return checkpointed(False, nn.BatchNorm1d(WIDTH))
 
 
@@ -233,8 +234,8 @@ def saved_tensors_packed_later():
 
 @trap
 def hook_on_a_parameter():
-    """The hook halves the gradient. If a plan both replays the halving and calls the hook, the gradient is
-    halved twice."""
+    """A hook on a parameter halves its gradient. If a plan both replays the halving and calls the hook, the
+    gradient is halved twice."""
     model = blocks(4)
     model[2].weight.register_hook(lambda gradient: gradient * 0.5)
     return Trap(model, expected="either", least_replayed=1)
@@ -242,7 +243,7 @@ def hook_on_a_parameter():
 
 @trap
 def hook_on_a_parameter_that_logs():
-    """The hook keeps the gradients and does not change them."""
+    """A hook on a parameter keeps the gradients and does not change them."""
     log, model = [], blocks(4)
     model[2].weight.register_hook(lambda gradient: log.append(gradient.clone()))
     return Trap(model, expected="either", least_replayed=1, observe=lambda model: log)
@@ -250,7 +251,7 @@ def hook_on_a_parameter_that_logs():
 
 @trap
 def hook_on_an_activation():
-    """The forward registers a hook on an activation that clips the activation's gradient."""
+    """The forward registers a hook on an activation. The hook clips the activation's gradient."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -263,7 +264,8 @@ def hook_on_an_activation():
 
 @trap
 def gradient_kept_by_an_activation():
-    """The module keeps an activation of the last step, whose gradient the loop reads."""
+    """The module keeps an activation of its newest forward, and the loop reads the gradient of the
+    activation."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -276,7 +278,8 @@ def gradient_kept_by_an_activation():
 
 @trap
 def hook_after_accumulation():
-    """The hook gets the parameter's accumulated gradient, keeps a copy, and halves the gradient in place."""
+    """A hook after accumulation keeps a copy of the parameter's gradient, and halves the gradient in
+    place."""
     log, model = [], blocks(4)
 
     def halve(parameter):
@@ -470,7 +473,7 @@ def compiled_layer():
 
 @trap
 def compiled_around():
-    """torch.compile around the model meets the replacement of the model's forward."""
+    """torch.compile is applied to the model, although this package has replaced the model's call."""
 
     def body(model, batch, step):
         if step == 1:

@@ -38,8 +38,8 @@ def ordinary(model, batch, step):
 
 @trap
 def forward_without_graph_between():
-    """Between the steps, a forward runs in train mode and without a graph. It moves statistics and
-    generators, and no backward follows."""
+    """Between the steps, a forward runs in train mode under `no_grad`. It changes running statistics and
+    draws random numbers, and no backward follows."""
     seen = []
 
     def between(model, step):
@@ -51,8 +51,8 @@ def forward_without_graph_between():
 
 @trap
 def inference_mode_between():
-    """Between the steps, a forward runs in inference mode. Its tensors, also those derived from running
-    statistics, must not be used in a graph later."""
+    """Between the steps, a forward runs in inference mode. Its tensors, including those made from running
+    statistics, must not be used in an autograd graph later."""
     seen = []
 
     def between(model, step):
@@ -79,8 +79,8 @@ def evaluation_between():
 
 @trap
 def evaluation_with_graph_between():
-    """Between the steps, the model is called in eval mode without `no_grad`. The graph of this call is
-    dropped."""
+    """Between the steps, the model is called in eval mode without `no_grad`. The autograd graph of this call
+    is dropped."""
     seen = []
 
     def between(model, step):
@@ -93,8 +93,8 @@ def evaluation_with_graph_between():
 
 @trap
 def forward_without_backward():
-    """Each step also runs a forward whose output is dropped. This forward moves statistics and draws random
-    numbers all the same."""
+    """Each step also runs a forward whose output is dropped. This forward still changes running statistics
+    and draws random numbers."""
 
     def body(model, batch, step):
         model(data(-step, ROWS, WIDTH))
@@ -105,7 +105,7 @@ def forward_without_backward():
 
 @trap
 def forward_whose_output_is_kept():
-    """Each step runs a second forward, whose output and graph are kept for three steps."""
+    """Each step runs a second forward, whose output and autograd graph are kept for three steps."""
     open_outputs = []
 
     def body(model, batch, step):
@@ -165,8 +165,8 @@ def input_of_a_wrong_shape():
 
 @trap
 def error_in_the_middle_of_forward():
-    """The forward raises in steps 3 and 8, because of a flag on the model. By then the statistics have
-    moved."""
+    """The forward raises in steps 3 and 8, because of a flag on the model. By then the running statistics
+    have changed."""
 
     class Model(Noisy):
         failing = False
@@ -256,8 +256,8 @@ def train_copy(model: nn.Module) -> list[torch.Tensor]:
 
 @trap
 def deep_copy():
-    """After some steps a deep copy is made and trained; then the original is trained further. Neither may
-    change the other."""
+    """After some steps a deep copy is made and trained; then the original is trained further. Neither
+    training may change the other model."""
     seen = []
 
     def between(model, step):
@@ -313,8 +313,8 @@ def average_of_the_weights():
 
 @trap
 def functional_call():
-    """In some steps the model is called with other tensors in place of its parameters. These tensors get the
-    gradients."""
+    """In some steps the model is called with other tensors instead of its parameters, and these tensors get
+    the gradients."""
     seen = []
 
     def body(model, batch, step):
@@ -332,8 +332,8 @@ def functional_call():
 
 @trap
 def gradients_of_each_row():
-    """In steps 2 and 8, `vmap` and `grad` run the forward with their own tensors, each of which stands for
-    many."""
+    """In steps 2 and 8, `vmap` and `grad` run the forward on tensors of their own. Such a tensor stands for
+    one tensor for each row."""
     seen = []
 
     def between(model, step):
@@ -392,7 +392,8 @@ def submodule_called_by_the_loop():
 
 @trap
 def steps_in_threads():
-    """Each step runs in a new thread. State that belongs to one thread does not exist in the next."""
+    """Each step runs in a new thread. State of a thread, such as autocast's, does not exist in the next
+    thread."""
 
     def body(model, batch, step):
         losses = []

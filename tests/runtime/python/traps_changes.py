@@ -1,5 +1,5 @@
-"""Traps of changes that the loop makes to the model after some steps. At that time a plan of the unchanged
-model exists."""
+"""Traps of changes that the loop makes to the model after some steps, when a plan of the unchanged model
+exists."""
 
 import array
 import collections
@@ -14,12 +14,12 @@ from torch import nn
 
 from traps import CHANGE, WIDTH, Trap, after_change, blocks, data, trap
 
-factor = 1.0  # a global that the forward in global_number reads
+factor = 1.0  # a global variable that the forward in `global_number` reads
 in_context = contextvars.ContextVar("in_context", default=1.0)
 
 
 class Scaled(nn.Module):
-    """A model that multiplies by a number. Each subclass reads the number from another place."""
+    """A model that multiplies by a number. Each subclass keeps the number in another place."""
 
     def __init__(self, **attributes):
         super().__init__()
@@ -65,7 +65,7 @@ def dropout_in_eval():
 
 @trap
 def batch_norm_in_eval():
-    """One BatchNorm is frozen, as for fine-tuning: it uses its running statistics and no longer moves
+    """One BatchNorm is frozen, as for fine-tuning: it uses its running statistics and no longer changes
     them."""
     layers = [
         layer for _ in range(3) for layer in (nn.Linear(WIDTH, WIDTH), nn.BatchNorm1d(WIDTH), nn.ReLU())
@@ -81,7 +81,7 @@ def whole_model_in_eval_but_trained():
 
 @trap
 def train_mode_reached_late():
-    """The first six steps run in eval mode, so a plan made from them is wrong for train mode."""
+    """The first six steps run in eval mode. A plan made from them is wrong for train mode, which follows."""
     model = with_dropout().eval()
     return Trap(model, expected="either", between=after_change(lambda model: model.train()))
 
@@ -112,7 +112,7 @@ def parameter_replaced():
 
 @trap
 def parameter_with_new_storage():
-    """An assignment to `.data` gives a parameter other memory, so an address that was kept is wrong."""
+    """An assignment to `.data` gives a parameter other memory, so an address from before is wrong."""
 
     def move(model):
         model[2].weight.data = data(99, WIDTH, WIDTH) / 4
@@ -132,7 +132,7 @@ def parameter_with_transposed_storage():
 
 @trap
 def parameters_tied():
-    """Two parameters are replaced by one, whose gradient is the sum of two."""
+    """Two layers get the same parameter, whose gradient is then the sum of two gradients."""
 
     def tie(model):
         model[4].weight = model[2].weight
@@ -181,7 +181,7 @@ def forward_replaced():
 
 @trap
 def forward_of_the_class_replaced():
-    """The submodule's class gets another forward. Nothing on the object shows this."""
+    """The submodule's class gets another forward. The submodule itself does not change."""
 
     class Activation(nn.Module):
         def forward(self, x):
@@ -312,7 +312,7 @@ def number_in_a_deque_changed():
 
 @trap
 def number_that_a_dictionary_makes_changed():
-    """The dictionary makes the number when it is first read."""
+    """The number is in a dictionary that makes missing entries when they are read."""
     return changed(
         Holding(kept=collections.defaultdict(lambda: 1.0), read=lambda kept: kept["now"]),
         lambda model: model.kept.update(now=0.5),
@@ -505,7 +505,8 @@ def list_of_layers_reordered():
 
 @trap
 def number_that_is_not_a_number():
-    """An attribute is NaN, so it is not equal to itself. That must not end the plan."""
+    """An attribute is NaN, so it is not equal to itself. This must not count as a change that ends the
+    plan."""
 
     class Model(Scaled):
         def factor(self):
@@ -516,7 +517,8 @@ def number_that_is_not_a_number():
 
 @trap
 def mode_changed_to_and_fro():
-    """A dropout layer is in eval mode for one step only; before and after, everything is as recorded."""
+    """A dropout layer is in eval mode for one step only. Before and after that step everything is as
+    recorded."""
 
     def between(model, step):
         model[1].train(step != CHANGE)

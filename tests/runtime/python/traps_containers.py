@@ -8,7 +8,7 @@ from torch import nn
 
 from traps import CHANGE, WIDTH, Trap, after_change, blocks, data, trap
 
-LATE = CHANGE + 2  # the first steps have no state, so their ops differ
+LATE = CHANGE + 2  # in the first steps there is no state yet, so their ops differ
 State = collections.namedtuple("State", "hidden cell")
 
 
@@ -44,7 +44,7 @@ def state_trap(model=Recurrent, **others) -> Trap:
 
 
 def every_fourth(change):
-    """Returns a function for `between` that makes the change after every fourth step."""
+    """Returns a function for `Trap.between` that makes the change after every fourth step."""
     return lambda model, step: change(model) if step % 4 == 0 else None
 
 
@@ -134,7 +134,7 @@ def tuple_whose_second_tensor_stays():
 
 @trap
 def tuple_kept_for_a_log():
-    """No op reads the tuple, but it must be that of the last step."""
+    """No op reads the tuple, but after each step it must be the one of this step."""
 
     class Model(Recurrent):
         def forward(self, x):
@@ -254,7 +254,7 @@ def list_in_a_tuple_that_the_forward_changes_in_place():
 
 @trap
 def list_that_others_hold():
-    """The program holds the last forward's list. It must be the same list that the attribute has."""
+    """The program holds the list of the newest forward. It must be the same object as the attribute."""
     held = []
 
     class Model(WithList):
@@ -269,7 +269,7 @@ def list_that_others_hold():
 
 @trap
 def tuple_with_its_history():
-    """The tensors of the tuple have a graph, but the forwards that read them detach them."""
+    """The tensors of the tuple have an autograd graph, but the forwards that read them detach them."""
 
     class Model(Recurrent):
         def forward(self, x):
@@ -291,7 +291,7 @@ class WithHistory(Recurrent):
 
 @trap
 def gradients_through_tuples_of_all_steps():
-    """The state is never detached, and each backward retains the graph of all steps before it."""
+    """The state is never detached, so each backward goes through the autograd graphs of all earlier steps."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).square().mean()
@@ -299,7 +299,8 @@ def gradients_through_tuples_of_all_steps():
         return loss
 
     def update(optimizer, step):
-        """Does nothing: earlier graphs, which later backwards use, have saved the weights."""
+        """Does nothing. An update would change weights that earlier autograd graphs have saved, and later
+        backwards go through these graphs again."""
 
     return state_trap(WithHistory, body=body, update=update, expected="refused")
 
@@ -336,8 +337,8 @@ def tuple_dropped_before_the_backward():
 
 @trap
 def list_with_a_second_backward():
-    """The plan cannot run the backward of some steps, so the original runs these steps. The original must
-    read the former state, but by then the program has changed the list that held it."""
+    """The plan cannot run the backward of some steps, so the original runs their forward again. It must read
+    the former state, but by then the program has changed the list that held this state."""
     held = []
 
     def body(model, batch, step):
@@ -356,8 +357,8 @@ def list_with_a_second_backward():
 
 @trap
 def evaluation_between_the_steps():
-    """The evaluation reads and replaces the state. In some steps the program restores the state of the
-    training."""
+    """The evaluation reads and replaces the state. In some steps the program restores the state that the
+    training has left."""
 
     def evaluate(model, step):
         before = model.state
@@ -373,7 +374,7 @@ def evaluation_between_the_steps():
 
 @trap
 def forwards_of_the_original_in_between():
-    """Between the steps, forwards run under saved tensor hooks, under which no plan runs."""
+    """Between the steps, forwards run under saved tensor hooks. No plan runs such forwards."""
 
     def between(model, step):
         with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor):

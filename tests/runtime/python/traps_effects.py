@@ -1,4 +1,4 @@
-"""Traps of counters and logs that a forward keeps on its modules. A step is planned if no code in it reads
+"""Traps of counters and logs that a forward keeps on its modules. A step is planned if none of its code reads
 them."""
 
 import operator
@@ -17,7 +17,7 @@ class Counting(nn.Module):
         self.calls, self.log = 0, []
 
     def told(self):
-        """Not called within a step."""
+        """Reads the counter and the log, but no step calls this method."""
         return self.calls, self.log
 
 
@@ -45,8 +45,8 @@ calls = 1.0  # a global with the same name as the attribute
 
 @trap
 def counter_whose_name_is_also_a_text():
-    """The code compares the text and uses it as a key of a dictionary, but does not read the attribute by
-    it."""
+    """The code uses the string "calls" in comparisons and as a key of a dictionary, but not to read the
+    attribute of this name."""
 
     class Model(Counting):
         kind = "calls"
@@ -119,7 +119,7 @@ def counter_of_rows():
 
 @trap
 def log_of_losses():
-    """The log must have the value at the time of the read, although a later op writes to the tensor."""
+    """The log must have the value of the tensor when it is read. A later op writes to the tensor."""
 
     class Model(Counting):
         def forward(self, x):
@@ -187,7 +187,7 @@ def log_of_two_open_forwards():
 
 @trap
 def log_of_a_step_whose_backward_the_original_runs():
-    """The original runs the forward again, and must not log a second time."""
+    """For the backward, the original runs the forward again, and must not log a second time."""
 
     class Model(Counting):
         def forward(self, x):
@@ -330,7 +330,8 @@ def tensor_for_the_next_of_two_open_forwards():
 
 @trap
 def tensor_for_the_next_step_where_the_original_runs_the_backward():
-    """The original runs the forward again, and must read the former tensor."""
+    """For the backward, the original runs the forward again, and must read the tensor that the previous step
+    left."""
 
     def body(model, batch, step):
         loss = model(data(step, 64, WIDTH)).square().mean()

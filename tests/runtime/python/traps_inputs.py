@@ -121,8 +121,8 @@ def data_class_with_a_changing_number():
 
 @trap
 def keyword_inputs():
-    """Tensors are given by keyword. From step 7 on the keywords come in another order than the recorded
-    one."""
+    """Tensors are given by keyword. From step 7 on the keywords have another order than in the recorded
+    steps."""
 
     def batch(step):
         x, y = two(step)
@@ -194,8 +194,8 @@ def number_as_an_input_changed():
 
 @trap
 def truth_value_as_an_input():
-    """A flag is True, then 1, then False. For this model the first two values are the same, because they are
-    equal; the third differs."""
+    """A flag is True, then 1, then False. For this model True and 1 are the same, because they are equal;
+    False differs."""
 
     class Model(TwoStacks):
         def forward(self, x, squashed):
@@ -212,8 +212,8 @@ def truth_value_as_an_input():
 
 @trap
 def scalar_tensor_as_an_input():
-    """An input is a tensor without dimensions, new in each step. On the CPU it looks like a Python number
-    below autograd."""
+    """An input is a tensor without dimensions, new in each step. On the CPU, ops below autograd treat it like
+    a Python number."""
 
     class Model(TwoStacks):
         def forward(self, x, factor):
@@ -235,7 +235,7 @@ def two_shapes():
 
 @trap
 def smaller_last_batch():
-    """One batch of another size comes after some steps with the planned size, and then the planned size
+    """After some steps, one batch has a smaller size than planned. The later batches have the planned size
     again."""
     return Trap(
         blocks(4),
@@ -267,8 +267,8 @@ def same_tensor_twice():
 
 @trap
 def same_tensor_twice_and_then_two():
-    """In the first six steps the same tensor is given for both inputs, and later two tensors, which must not
-    be confused."""
+    """In the first six steps the same tensor is given for both inputs. Later two tensors are given, which
+    must not be confused."""
 
     def batch(step):
         x, y = two(step)
@@ -350,7 +350,7 @@ def expanded_input():
 @trap
 def channels_last_inputs():
     """The channels-last layout of the input goes through the convolutions to the gradients of the weights. On
-    some processors the kernels take workspaces that leave little to plan."""
+    some processors the workspaces of the kernels are so large that a plan can save little."""
     layers = [
         nn.Conv2d(3, 8, 3, padding=1),
         nn.BatchNorm2d(8),
@@ -407,8 +407,8 @@ def input_is_a_parameter():
 
 @trap
 def input_written_by_forward():
-    """The forward normalizes its input in place. The caller sees this, and a recomputation must not normalize
-    again."""
+    """The forward normalizes its input in place, which the caller sees. If the op runs again, it must not
+    normalize a second time."""
     given = []
 
     class Model(TwoStacks):
@@ -425,7 +425,7 @@ def input_written_by_forward():
 
 @trap
 def output_is_an_input():
-    """The forward returns its input besides the result. The caller must get the same tensor object that it
+    """The forward returns its input besides the result. The caller must get back the tensor object that it
     passed."""
 
     class Model(TwoStacks):
@@ -471,7 +471,8 @@ def output_is_a_parameter():
 
 @trap
 def same_output_twice():
-    """One tensor is returned as two outputs, and a view of it as a third. Their gradients are summed."""
+    """One tensor is returned as two outputs, and a view of it as a third. The gradients of all three are
+    summed."""
 
     class Model(TwoStacks):
         def forward(self, x):

@@ -1,12 +1,12 @@
-"""Traps of tensors and lists that outlive the step, or that the forward reads from other places than
-parameters and buffers."""
+"""Traps of tensors and lists that outlive the step, or that the forward reads although they are neither
+parameters nor buffers."""
 
 import torch
 from torch import nn
 
 from traps import CHANGE, WIDTH, Trap, after_change, blocks, data, trap
 
-scale = torch.ones(WIDTH)  # global_tensor replaces it
+scale = torch.ones(WIDTH)  # the trap `global_tensor` replaces it
 
 
 class TwoStacks(nn.Module):
@@ -22,7 +22,8 @@ class TwoStacksInARow(TwoStacks):
 
 @trap
 def activation_kept_for_a_log():
-    """The module keeps its last activation. No op reads it, but it must be that of the last step."""
+    """The module keeps an activation of its newest forward. No op reads it, but it must be the one of this
+    forward."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -35,8 +36,8 @@ def activation_kept_for_a_log():
 
 @trap
 def activation_kept_with_its_graph():
-    """The kept activation is not detached. A caller may read its shape and its values, and may ask whether it
-    has a gradient."""
+    """The module keeps an activation that is not detached. A caller may read its shape and its values, and
+    may ask whether it has a gradient."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -53,8 +54,8 @@ def activation_kept_with_its_graph():
 
 @trap
 def activation_used_in_the_next_step():
-    """The module keeps a recurrent state. The first step has none; later steps read the state of the step
-    before."""
+    """The module keeps a recurrent state. Each step reads the state of the previous step; the first step has
+    none."""
 
     class Model(TwoStacks):
         last = None
@@ -84,12 +85,13 @@ class Recurrent(TwoStacks):
 
 
 def every_third(change):
-    """Returns a function for `between` that makes the change after every third step."""
+    """Returns a function for `Trap.between` that makes the change after every third step."""
     return lambda model, step: change(model) if step % 3 == 0 else None
 
 
 def state_trap(change, model=None):
-    """Returns a trap in which the program changes the state after every third step, between two sequences."""
+    """Returns a trap in which the program changes the state after every third step. This begins a new
+    sequence."""
     return Trap(
         Recurrent() if model is None else model,
         expected="either",
@@ -100,7 +102,7 @@ def state_trap(change, model=None):
 
 @trap
 def state_set_back_to_none():
-    """Each sequence of steps begins without a state; then the forward runs other ops."""
+    """The program sets the state to None when a sequence begins, and the forward then runs other ops."""
     return state_trap(lambda model: setattr(model, "state", None))
 
 
@@ -123,7 +125,8 @@ def state_set_back_to_a_number():
 
 @trap
 def state_deleted():
-    """At the beginning of a sequence the attribute is deleted, so it is read from the class."""
+    """When a sequence begins, the program deletes the attribute, so that the forward reads the class's
+    attribute."""
 
     class Model(Recurrent):
         state = None
@@ -165,7 +168,8 @@ def state_dropped_before_the_backward():
 
 @trap
 def state_with_a_second_backward():
-    """The original must run the backward of a step without a state, and must not find a state either."""
+    """The state is None before each step. When the original runs the forward again for a backward, the state
+    must also be None."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).square().mean()
@@ -270,8 +274,8 @@ def auxiliary_losses_in_a_list():
 
 @trap
 def list_given_and_appended_to():
-    """The forward appends activations to a list that the caller passed. The loss reads them with their
-    gradients."""
+    """The forward appends activations to a list that the caller passed. The loss uses these activations, so
+    gradients must go back through them."""
 
     class Model(TwoStacks):
         def forward(self, x, activations):
@@ -316,7 +320,8 @@ def dictionary_given_and_written():
 
 @trap
 def tensor_with_gradient_in_a_plain_list():
-    """A leaf tensor is trained but not registered. It must get its gradient, and the loop updates it."""
+    """A leaf tensor is trained, but is not registered as a parameter. It must get its gradient, with which
+    the loop updates it."""
 
     class Model(TwoStacks):
         def __init__(self):

@@ -17,8 +17,8 @@ def words(step: int) -> tuple[tuple, dict]:
 
 @trap
 def module_called_twice():
-    """The forward calls one submodule twice. So a module path does not identify an op, and the gradients of
-    weights are summed."""
+    """The forward calls one submodule twice. So the path of a module does not identify an op, and weights get
+    the sum of two gradients."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -33,7 +33,7 @@ def module_called_twice():
 
 @trap
 def batch_norm_called_twice():
-    """The running statistics of one BatchNorm move twice in one forward."""
+    """The running statistics of one BatchNorm change twice in one forward."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -173,7 +173,8 @@ def packed_sequences():
 
 @trap
 def attention():
-    """An attention layer with dropout, inside one kernel or as several ops. The forward makes a mask."""
+    """An attention layer with dropout, which runs as one kernel or as several ops. The forward makes a
+    mask."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -190,7 +191,7 @@ def attention():
 
 @trap
 def activations_written_in_place():
-    """Ops write over their inputs, so a recomputation needs the values from before."""
+    """Ops write over their inputs. To run such an op again, a plan needs the former values of its input."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -211,7 +212,8 @@ def activations_written_in_place():
 
 @trap
 def residual_written_in_place():
-    """A sum grows in place over the layers, while each layer has saved results computed from it."""
+    """A sum grows in place from layer to layer. Each layer has saved results that it computed from an earlier
+    value of the sum."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -249,7 +251,7 @@ def complex_numbers():
 
 @trap
 def bfloat16_within_forward():
-    """The forward enters autocast. There weights are cast once, and the casts have backwards."""
+    """The forward enters autocast. Within it weights are cast once, and the casts have backwards."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -293,8 +295,8 @@ def bfloat16_around_the_step():
 
 @trap
 def bfloat16_around_two_forwards():
-    """Two forwards in one autocast region share the cache of cast weights, so the second has no casts of its
-    own."""
+    """Two forwards in one autocast region share the cache of cast weights, so the second forward casts no
+    weights itself."""
 
     def body(model, batch, step):
         with torch.autocast("cpu", torch.bfloat16):
@@ -308,7 +310,7 @@ def bfloat16_around_two_forwards():
 
 @trap
 def bfloat16_from_the_seventh_step():
-    """Autocast is turned on after some steps. Neither the model nor its inputs show this."""
+    """Autocast is turned on after some steps. Nothing in the model or its inputs shows this."""
 
     def body(model, batch, step):
         with torch.autocast("cpu", torch.bfloat16, enabled=step > CHANGE):

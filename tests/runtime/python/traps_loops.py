@@ -40,7 +40,7 @@ def siamese_step(model, batch, step):
 
 
 def siamese_later(model, batch, step):
-    """Runs one forward per backward up to step CHANGE, and two afterwards."""
+    """Runs one forward for each backward up to step CHANGE, and two forwards for each backward afterwards."""
     if step > CHANGE:
         return siamese_step(model, batch, step)
     loss = model(batch(step)[0][0]).square().mean()
@@ -71,14 +71,15 @@ def siamese_with_weights_used_twice():
 
 @trap
 def siamese_from_the_seventh_step():
-    """While steps are recorded and replayed, each backward has one forward; later, two."""
+    """While steps are recorded and first replayed, each backward goes through one forward. Later it goes
+    through two."""
     return Trap(Noisy(), pairs, body=siamese_later, expected="either", least_replayed=1)
 
 
 @trap
 def siamese_with_statistics_moved_on_in_the_backward():
-    """When a checkpoint recomputes, the running statistics move once more. In later steps two forwards are
-    open."""
+    """When a checkpoint runs its part again in the backward, the running statistics change once more. From
+    step 7 on, two forwards are open at a time."""
 
     class Model(Noisy):
         def forward(self, x):
@@ -102,7 +103,7 @@ def output_given_back_as_input():
 @trap
 def adversarial_networks():
     """The discriminator, which is planned, is called for real and for generated rows before its backward.
-    Then the generator learns through it."""
+    Then the generator learns by a backward through the discriminator."""
     maker, moves = blocks(3), []
 
     def body(model, batch, step):
@@ -133,20 +134,20 @@ def two_open_forwards(first_is_first: bool) -> Trap:
 
 @trap
 def two_forwards_and_their_backwards_in_order():
-    """Two forwards run, then the backward of the first, then that of the second."""
+    """Two forwards run; then the backward of the first runs, and then the backward of the second."""
     return two_open_forwards(True)
 
 
 @trap
 def two_forwards_and_their_backwards_in_reverse():
-    """Two forwards run, then the backward of the second, then that of the first."""
+    """Two forwards run; then the backward of the second runs, and then the backward of the first."""
     return two_open_forwards(False)
 
 
 @trap
 def backward_a_step_late():
     """The backward of each forward runs after the next forward. The weights are not updated, because autograd
-    would refuse the late backward otherwise."""
+    would refuse a backward after an update."""
     waiting = []
 
     def body(model, batch, step):
@@ -162,7 +163,8 @@ def backward_a_step_late():
 
 @trap
 def two_backwards_of_one_forward():
-    """The graph is retained for a second backward of the same loss, so the gradients are twice as large."""
+    """The autograd graph is retained for a second backward of the same loss, so the gradients are twice as
+    large."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).square().mean()
@@ -175,7 +177,8 @@ def two_backwards_of_one_forward():
 
 @trap
 def one_backward_for_each_output():
-    """Each output has its own loss and backward. The first backward retains the graph for the second."""
+    """Each output has its own loss and backward. The first backward retains the autograd graph for the
+    second."""
 
     def body(model, batch, step):
         left, right = model(*batch(step)[0])
@@ -204,7 +207,7 @@ def gradient_penalty():
 
 @trap
 def gradient_penalty_now_and_then():
-    """Only step 7 has the penalty; all other steps have a plain backward."""
+    """Only step 7 has the gradient penalty; all other steps have a plain backward."""
 
     def body(model, batch, step):
         x = batch(step)[0][0].requires_grad_(step == 7)
@@ -220,8 +223,8 @@ def gradient_penalty_now_and_then():
 
 @trap
 def learning_through_a_step():
-    """One step of descent makes new parameters from the old ones, and the loss is that of a second call with
-    the new parameters (as in MAML)."""
+    """One step of gradient descent makes new parameters, and the loss is computed by a second call with these
+    (as in MAML)."""
 
     def body(model, batch, step):
         x, y = batch(step)[0]
@@ -263,8 +266,8 @@ def gradients_set_to_zero():
 
 @trap
 def two_steps_down_and_one_up():
-    """Each step has two backwards: the weights are moved up along the gradient in between, and are restored
-    afterwards (sharpness-aware minimization)."""
+    """Each step has two backwards. Before the second the weights are moved up along the gradient; after it
+    they are restored (sharpness-aware minimization)."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).square().mean()
@@ -336,13 +339,14 @@ def gradients_through_a_model_before():
 
 @trap
 def part_of_the_outputs():
-    """The loss uses one of two outputs. Parameters of the other get no gradient, not a gradient of zeros."""
+    """The loss uses one of two outputs. Parameters that only the other output needs get no gradient at all,
+    instead of a gradient of zeros."""
     return Trap(Heads(), rows, lambda output, step: output[0].square().mean())
 
 
 @trap
 def other_part_of_the_outputs():
-    """From step 7 on the loss uses the other output, and in step 10 both."""
+    """From step 7 on the loss uses the other output; in step 10 it uses both."""
 
     def loss(output, step):
         left, right = output
@@ -439,7 +443,7 @@ def scaled_gradients():
 @trap
 def input_written_before_backward():
     """The loop writes to the input before the backward. Plain training has not saved the input, so it does
-    not fail; a recomputation would read the new values."""
+    not fail. An op that runs again would read the new values."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -461,8 +465,8 @@ def input_written_before_backward():
 
 @trap
 def input_written_that_backward_needs():
-    """The loop writes to the input before the backward. Plain training has saved the input and raises;
-    planned training must not go on with other values."""
+    """The loop writes to the input before the backward. Plain training has saved the input, and raises an
+    error. Planned training must also raise one."""
     errors = []
 
     def body(model, batch, step):
@@ -496,7 +500,7 @@ def weights_written_before_backward():
 
 @trap
 def buffer_written_before_backward():
-    """Between a forward and its backward, a forward without a graph moves the running statistics."""
+    """A forward without gradients changes the running statistics between a forward and its backward."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).square().mean()
@@ -556,8 +560,8 @@ def output_written_that_backward_needs():
 
 @trap
 def numbers_drawn_before_backward():
-    """The loop draws random numbers between forward and backward. A recomputed dropout must not use the
-    generator's state after them."""
+    """The loop draws random numbers between forward and backward. If dropout runs again, it must draw its
+    former mask, although the generator has advanced since then."""
     return Trap(Noisy(), rows, lambda output, step: (output * torch.rand(WIDTH)).square().mean())
 
 

@@ -1,4 +1,5 @@
-"""Traps of Python code below autograd: dispatch modes, and tensor classes that run each op themselves."""
+"""Traps of Python code below autograd: dispatch modes, and subclasses of Tensor that run each op
+themselves."""
 
 import contextlib
 import functools
@@ -56,7 +57,7 @@ class ReturnEarlier(TorchDispatchMode):
 
 
 class OtherGelu(TorchDispatchMode):
-    """Replaces one op by several."""
+    """Replaces one op by several ops."""
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         if function is torch.ops.aten.gelu.default:
@@ -65,7 +66,7 @@ class OtherGelu(TorchDispatchMode):
 
 
 class OwnDropout(TorchDispatchMode):
-    """Replaces an op that draws random numbers by its own drawing."""
+    """Replaces an op that draws random numbers by code that draws them in another way."""
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         if function is torch.ops.aten.bernoulli_.float:
@@ -74,7 +75,7 @@ class OwnDropout(TorchDispatchMode):
 
 
 class Offset(torch.Tensor):
-    """A tensor that holds two plain tensors and stands for their sum."""
+    """A tensor that holds two plain tensors and has the values of their sum."""
 
     def __new__(cls, base, rest):
         return torch.Tensor._make_wrapper_subclass(
@@ -154,7 +155,8 @@ class Selective(nn.Module):
 
 @trap
 def selective_checkpoint():
-    """One mode keeps results of the forward, and another returns them in the backward."""
+    """Selective checkpointing uses two dispatch modes: one keeps results of ops in the forward, and another
+    returns them in the backward."""
     return Trap(Selective(save_products))
 
 
@@ -166,7 +168,7 @@ def selective_checkpoint_of_a_list():
 
 @trap
 def flops_counted():
-    """Within the forward a mode counts, which also registers its own hooks."""
+    """Within the forward a mode counts operations. It also registers its own hooks."""
     return Trap(WithinMode(functools.partial(FlopCounterMode, display=False)), expected="either")
 
 
@@ -177,8 +179,8 @@ def mode_that_passes_on():
 
 @trap
 def mode_in_a_mode():
-    """Ops that the inner mode calls go to the outer mode. Ops that the outer mode calls must be recorded
-    exactly once."""
+    """The ops that the inner mode calls go to the outer mode. The ops that the outer mode calls must be
+    recorded exactly once."""
 
     class Model(WithinMode):
         def forward(self, x):
@@ -190,7 +192,7 @@ def mode_in_a_mode():
 
 @trap
 def mode_that_returns_earlier_results():
-    """One layer is called twice but computes only once."""
+    """One layer is called twice, but a mode returns the results of the first call for the second."""
 
     class Twice(nn.Module):
         def __init__(self):
@@ -256,13 +258,14 @@ class Returned(nn.Module):
 
 @trap
 def tensor_of_a_class_is_returned():
-    """The forward returns a tensor of a class, but a plan can return only plain tensors."""
+    """The forward returns an instance of a subclass of Tensor, but a plan can return only plain tensors."""
     return Trap(Returned(), loss=lambda output, step: (output * 2.0).square().mean(), expected="refused")
 
 
 @trap
 def parameter_of_a_class():
-    """A parameter is a tensor of a class, so the optimizer updates memory that the class holds."""
+    """A parameter is an instance of a subclass of Tensor, so the optimizer updates memory that this object
+    holds."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -325,7 +328,8 @@ def functionalized():
 
 @trap
 def shapes_by_fake_tensors():
-    """A mode computes only a shape. If no kernel runs for this, nothing is recorded."""
+    """The forward computes a shape on fake tensors. As long as no kernel runs for this, nothing is
+    recorded."""
 
     def function(x):
         plain = x.detach()
@@ -393,7 +397,7 @@ def parameters_distributed():
 
 @trap
 def jagged_rows():
-    """Rows of different lengths are in one tensor of a class of libtorch."""
+    """Rows of different lengths are in one tensor of a class that libtorch has for this."""
 
     def function(x):
         offsets = torch.tensor([0, 10, 30, 64], device=x.device)
@@ -418,7 +422,7 @@ def mode_within_no_grad():
 
 @trap
 def ops_that_a_mode_hides():
-    """A part of the forward turns Python dispatch off, so the mode does not see its ops."""
+    """The forward turns Python dispatch off for some ops, so that the mode does not see them."""
 
     class Model(WithinMode):
         def forward(self, x):

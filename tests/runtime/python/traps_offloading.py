@@ -12,8 +12,8 @@ from traps import CHANGE, ON_HOST, WIDTH, Trap, blocks, data, trap
 
 
 def within(*contexts, around_backward=False, loss=lambda output: output.square().mean()):
-    """Returns a body that enters new contexts in each step, runs the forward and the loss in them, and the
-    backward after or within them."""
+    """Returns a body that enters new contexts in each step. The forward and the loss run in these contexts;
+    the backward runs after them, or in them if `around_backward`."""
 
     def body(model, batch, step):
         args, kwargs = batch(step)
@@ -35,8 +35,8 @@ def pinned():
 
 
 class Images(nn.Module):
-    """A model with channels-last activations. If its copies on the host are contiguous instead, the gradients
-    of convolutions have other bits."""
+    """A model with channels-last activations. If hooks make contiguous copies on the host, the gradients of
+    convolutions have other bits."""
 
     def __init__(self):
         super().__init__()
@@ -94,7 +94,7 @@ def saved_in_pinned_memory():
 
 @trap
 def saved_within_the_backward():
-    """The context includes the backward, as the context of a trainer's step does."""
+    """The context of the hooks includes the backward, as the context of a trainer's step does."""
     return Trap(blocks(4), body=within(pinned, around_backward=True))
 
 
@@ -138,7 +138,7 @@ def saved_under_autocast():
 
 @trap
 def hooks_in_hooks():
-    """Autograd calls only the innermost hooks."""
+    """Two pairs of hooks are nested. Autograd calls only the innermost pair."""
     return Trap(Images(), images, body=within(pinned, save_on_cpu))
 
 
@@ -160,7 +160,7 @@ def known_hooks_around_unknown_ones():
 
 @trap
 def a_known_function_with_another():
-    """The pack function is that of save_on_cpu, and the unpack function is the loop's."""
+    """The pack function is the one of save_on_cpu, but the unpack function is the loop's own."""
 
     def doubled():
         return saved_tensors_hooks(save_on_cpu().pack_hook, lambda packed: packed[1] * 2)
@@ -170,7 +170,7 @@ def a_known_function_with_another():
 
 @trap
 def hooks_of_the_module_within():
-    """The module itself has a checkpoint and hooks that round."""
+    """The module itself contains a checkpoint, and hooks that round saved tensors."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -207,8 +207,8 @@ def module_that_turns_hooks_off():
 
 @trap
 def hooks_from_some_step_on():
-    """When the hooks begin, a plan for calls without hooks exists. Calls under the hooks are another kind,
-    because their tensors have other layouts."""
+    """When the hooks begin, a plan for calls without hooks exists. Calls under the hooks are calls of another
+    kind, because their saved tensors get other layouts."""
     plain, hooked = within(), within(pinned)
 
     def body(model, batch, step):
@@ -244,7 +244,7 @@ def hooks_between_two_forwards():
 
 @trap
 def graph_retained_under_hooks():
-    """The original runs the backward of steps that retain the graph."""
+    """The original runs the backward of steps that retain the graph. The hooks must apply to it, too."""
 
     def body(model, batch, step):
         with pinned():
@@ -293,8 +293,8 @@ def number_read_under_hooks():
 
 @trap
 def forward_that_fails_under_hooks():
-    """After a forward that failed, the same hooks must be active. The loop records which function packs the
-    next tensor."""
+    """After a forward has failed, the hooks around it must be active again. The loop records which pack
+    function is active."""
     packed = []
 
     class Model(nn.Module):

@@ -1,4 +1,5 @@
-"""Traps of random numbers of torch, Python and numpy, from global generators and from other generators."""
+"""Traps of random numbers of torch, Python and numpy, from the global generators and from the program's
+own."""
 
 import random
 
@@ -35,7 +36,7 @@ def dropout():
 
 @trap
 def many_distributions():
-    """Ops draw in different ways, also in place, and some draw integers and permutations that are used as
+    """Random ops of many kinds, some of them in place. Some draw integers and permutations that are used as
     indices."""
 
     class Model(ThreeStacks):
@@ -51,8 +52,8 @@ def many_distributions():
 
 @trap
 def samples_of_the_output():
-    """Samples are drawn with the model's own probabilities. So the number of draws is fixed, but the sampled
-    indices depend on values."""
+    """Samples are drawn with the model's own probabilities. The number of draws is fixed, but the sampled
+    indices depend on the values of tensors."""
 
     class Model(ThreeStacks):
         def forward(self, x):
@@ -67,7 +68,8 @@ def samples_of_the_output():
 
 @trap
 def layer_drop_by_python():
-    """Python's generator decides which layers run. Replays of one recording would not draw from it."""
+    """Python's generator decides which layers run. A replay of one recording would not draw from this
+    generator."""
 
     class Model(ThreeStacks):
         def left_out(self):
@@ -158,7 +160,7 @@ def noise_by_numpy():
 
 @trap
 def python_number_drawn_and_dropped():
-    """The forward draws a number from Python's generator only for a log. The generator must still move on."""
+    """The forward draws a number from Python's generator only for a log. The generator must still advance."""
     log = []
 
     class Model(ThreeStacks):
@@ -171,8 +173,8 @@ def python_number_drawn_and_dropped():
 
 @trap
 def crop_at_a_random_place():
-    """Torch draws the start of a window, and Python reads it. It is an argument of a view, and no shape
-    depends on it."""
+    """Torch draws the start of a window, and Python reads it. The start is an argument of a view, and no
+    shape depends on it."""
 
     class Model(ThreeStacks):
         def forward(self, x):
@@ -184,8 +186,8 @@ def crop_at_a_random_place():
 
 @trap
 def seed_set_in_forward():
-    """The forward seeds the global generator. So each step draws the same numbers, and so does the code after
-    the step."""
+    """The forward seeds the global generator, so each step draws the same numbers. The code after a step also
+    draws the same numbers each time."""
 
     class Model(ThreeStacks):
         def forward(self, x):
@@ -212,7 +214,8 @@ def seed_counted_in_forward():
 
 @trap
 def generator_forked_in_forward():
-    """The generator is restored after the inner block, so the numbers drawn in the block are drawn again."""
+    """The forward restores the generator after an inner block, so that the numbers that the block draws are
+    drawn again."""
 
     class Model(ThreeStacks):
         def forward(self, x):
@@ -240,8 +243,8 @@ def generator_forked_and_seeded():
 
 @trap
 def generator_of_its_own():
-    """Noise comes from the model's own generator, which must move as in plain training. The global generator
-    must not move."""
+    """Noise comes from the model's own generator, which must advance as in plain training. The global
+    generator must not advance."""
 
     class Model(ThreeStacks):
         def __init__(self):
@@ -294,7 +297,8 @@ def random_numbers_in_backward():
 
 @trap
 def seed_set_between():
-    """Between the steps the loop seeds the generator and draws; the number of draws differs."""
+    """Between the steps the loop seeds the generator and draws numbers. How many it draws differs from step
+    to step."""
 
     def between(model, step):
         if step % 3 == 0:

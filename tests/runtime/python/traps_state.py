@@ -15,8 +15,8 @@ from traps import WIDTH, Trap, after_change, blocks, data, trap
 
 @trap
 def frozen_features():
-    """The features are computed without a graph. Only the head has a backward, and no tensor of the features
-    is saved."""
+    """The features are computed without an autograd graph. Only the head has a backward, and no tensor of the
+    features is saved."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -33,8 +33,8 @@ def frozen_features():
 
 @trap
 def byol():
-    """The target network runs without a graph. Between the steps it is updated in place from the online
-    network."""
+    """The target network runs without an autograd graph. Between the steps it is updated in place from the
+    online network."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -109,7 +109,7 @@ def straight_through():
 @trap
 def data_of_an_activation():
     """`.data` shares its storage with the activation and has no gradient. Writes to `.data` do not change the
-    version."""
+    version counter."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -126,8 +126,8 @@ def data_of_an_activation():
 
 @trap
 def data_of_a_parameter_written():
-    """The forward clips a parameter through `.data`. So the step writes to its own weights without a new
-    version."""
+    """The forward clips a parameter through `.data`. So the step writes to its own weights, and the version
+    counter does not change."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -143,7 +143,7 @@ def data_of_a_parameter_written():
 
 @trap
 def buffer_written_in_place():
-    """A buffer holds a moving average. Each forward reads the value that the last forward wrote."""
+    """A buffer holds a moving average. Each forward reads the value that the previous forward wrote."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -161,7 +161,8 @@ def buffer_written_in_place():
 
 @trap
 def buffer_replaced():
-    """The forward replaces a buffer by a new tensor, so the first tensor is no longer the state."""
+    """The forward replaces a buffer by a new tensor. From then on the new tensor is the state, not the first
+    one."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -179,7 +180,7 @@ def buffer_replaced():
 
 @trap
 def queue_in_a_buffer():
-    """The position of the next write is a buffer that Python reads as an index. It wraps around."""
+    """The position of the next write is a buffer that Python reads as an index. The position wraps around."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -201,7 +202,8 @@ def queue_in_a_buffer():
 
 @trap
 def counter_in_the_computation():
-    """A Python number that differs in each step is a constant of the recorded ops."""
+    """The forward computes with a Python number that differs in each step. In recorded ops the number is a
+    constant."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -267,7 +269,7 @@ def counter_as_a_buffer():
 
 @trap
 def counter_as_a_buffer_in_a_branch():
-    """A branch reads the counter on the host, and takes the other way in step 8."""
+    """The forward reads the counter on the host to choose a branch. In step 8 it takes the other branch."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -284,7 +286,7 @@ def counter_as_a_buffer_in_a_branch():
 
 @trap
 def batch_norm():
-    """Running statistics move once in each step, even if the layer is recomputed."""
+    """Running statistics change once in each step, even if the layer runs again."""
     layers = [
         layer for _ in range(3) for layer in (nn.Linear(WIDTH, WIDTH), nn.BatchNorm1d(WIDTH), nn.ReLU())
     ]
@@ -384,7 +386,7 @@ def tensor_in_a_closure_filled():
 
 @trap
 def tensor_in_a_list_replaced_in_each_step():
-    """The new tensor may have the address of the old one."""
+    """In each step a tensor in a list is replaced by a new one, which may have the address of the old one."""
     table = [torch.tensor(1.0)]
 
     def replace(model, step):
@@ -453,7 +455,7 @@ def function_of_a_module_replaced():
 
 @trap
 def iterator():
-    """The position of an iterator cannot be read."""
+    """The forward reads numbers from an iterator, whose position cannot be seen."""
     numbers = iter([1.0 + 0.1 * step for step in range(100)])
     return Trap(Scaled(lambda: next(numbers)), expected="refused")
 

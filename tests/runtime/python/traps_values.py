@@ -39,7 +39,7 @@ def branch_by_a_value():
 
 @trap
 def branch_by_a_value_always_the_same():
-    """Python reads a tensor to choose a branch, which is always the same."""
+    """Python reads a tensor to choose a branch. It is always the same branch."""
     return Trap(Branching(), rows_with_mean(lambda step: 1), expected="either", least_replayed=1)
 
 
@@ -136,7 +136,7 @@ def error_by_a_value():
 
 @trap
 def item_in_the_computation():
-    """Python reads a tensor, and the number is an argument of the next op, so it would be a constant in a
+    """Python reads a number from a tensor and passes it to the next op, so it would be a constant in a
     plan."""
 
     class Model(TwoStacks):
@@ -206,8 +206,8 @@ def numpy_in_the_computation():
 
 @host_trap
 def memory_written_through_numpy():
-    """The forward writes to an activation through numpy's view of its memory. Neither an op nor a version
-    shows this."""
+    """The forward writes to an activation through numpy's view of its memory. Neither an op nor the tensor's
+    version counter shows this."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -315,7 +315,7 @@ def indices_of_positive_values():
 
 @trap
 def rows_by_a_mask():
-    """The number of selected rows depends on values."""
+    """A mask selects rows. Their number depends on the values of the mask."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -345,7 +345,7 @@ def rows_by_a_mask_of_constant_count():
 
 @trap
 def values_set_by_a_mask():
-    """The forward writes by a mask. No shape depends on values."""
+    """The forward writes to the places that a mask selects. No shape depends on values."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -458,8 +458,8 @@ def masked(layers, budget):
     return Trap(Masked(), rows_with_mask, budget=budget, least_replayed=2, expected="either")
 
 
-# In these traps a plan must read the value before it returns outputs, in whatever order the schedule runs the
-# ops.
+# In the traps below, a plan must read a value before it returns outputs, in whatever order the schedule runs
+# the ops.
 
 
 @trap

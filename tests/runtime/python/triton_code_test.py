@@ -1,6 +1,6 @@
 """Finds out from a Triton kernel's code which of its arguments it writes to. No kernel runs in this test, so
-a driver that reports a GPU is enough. (custom_kernels_test uses Triton's interpreter, which is chosen for a
-whole process.)
+a replacement of Triton's driver that reports a GPU is enough. (custom_kernels_test uses Triton's interpreter,
+which is chosen for a whole process.)
 
     python -m unittest triton_code_test
 """

@@ -10,8 +10,9 @@ from triton.runtime import interpreter
 
 BLOCK = 4096
 
-# The interpreter copies between host and device in closures that refer to themselves, and so keep the memory
-# of all arguments alive until the next garbage collection. On the host there is nothing to copy.
+# The interpreter copies between host and device in closures that refer to themselves, so the memory of all
+# arguments stays alive until the next garbage collection. On the host there is nothing to copy, so these two
+# methods copy nothing.
 interpreter.GridExecutor._init_args_hst = lambda self, args, kwargs: (list(args), dict(kwargs))
 interpreter.GridExecutor._restore_args_dev = lambda self, *_: None
 

@@ -19,7 +19,7 @@ WIDTH, ROWS = 128, 512
 
 
 class AsDeepAsItsData(nn.Module):
-    """A model that runs another number of layers for each batch."""
+    """A model whose number of layers depends on the values of its batch."""
 
     def __init__(self):
         super().__init__()
@@ -51,7 +51,7 @@ class Blocks(nn.Module):
 
 
 class AsManyAsDrawn(AsDeepAsItsData):
-    """A model whose number of layers depends on a number that it draws."""
+    """A model whose number of layers depends on a random number that it reads."""
 
     def forward(self, x):
         for i in range(12 + int(torch.rand([]).item() * 12)):
@@ -85,7 +85,7 @@ class Unplanned(unittest.TestCase):
         wanted = train(model, 24)
         budget = before + (wanted[1] - before) // 2
         rematlas.apply(twin, budget, unplanned="evict")
-        made = train(twin, 18)  # by then it is known that no plan runs most steps
+        made = train(twin, 18)  # by then most steps are known to run without a plan
         more = train(twin, 6, first=18)
         self.assertEqual(made[0] + more[0], wanted[0])
         for mine, other in zip(more[2], wanted[2]):
@@ -97,7 +97,7 @@ class Unplanned(unittest.TestCase):
         self.assertGreater(status.eviction.evictions, 0)
         self.assertIn("under online eviction", repr(status))
         rematlas.remove(twin)
-        with rematlas.evict(budget):  # no eviction is active any more
+        with rematlas.evict(budget):  # would fail if an eviction were still active
             pass
 
     def test_without_it_the_original_runs_as_it_is(self):
@@ -121,7 +121,8 @@ class Unplanned(unittest.TestCase):
         self.assertEqual(rematlas.status(model).eviction, None)
 
     def test_a_step_of_which_shapes_know_only_a_part_keeps_the_budget(self):
-        """Shapes do not show that the caller differentiates the gradient once more."""
+        """Shapes do not show that the caller differentiates a gradient once more, so the step takes more
+        bytes than they tell."""
 
         def penalties(budget):
             torch.manual_seed(0)
@@ -251,8 +252,8 @@ class Unplanned(unittest.TestCase):
             )
 
     def test_a_budget_that_leaves_nothing_for_a_comparison_is_planned_for(self):
-        """If possible, a plan leaves about the bytes of a batch for its comparison. A smaller budget is
-        planned for, too."""
+        """If possible, a plan leaves about the bytes of a batch free, so that it can be compared with the
+        original. A budget without room for these bytes must also lead to a plan."""
         rows = torch.randn(4 * ROWS, WIDTH)
 
         def trained(budget):
@@ -351,14 +352,15 @@ class Unplanned(unittest.TestCase):
         self.assertEqual(whole_peak(True), whole_peak(False))
 
     def test_a_step_within_which_another_modules_step_is_evicted_is_planned(self):
-        """A generator's step goes through a critic. The critic's gradient penalty (Gulrajani et al., Improved
-        Training of Wasserstein GANs, 2017) cannot be planned."""
+        """The generator's step calls the critic, whose steps run under eviction. The critic's gradient
+        penalty (Gulrajani et al., Improved Training of Wasserstein GANs, 2017) cannot be planned."""
 
         def layers(first, last):
             return [nn.Linear(first, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, last)]
 
         def trained(share, steps):
-            """Returns generator and critic, the bytes between the steps, and the peak bytes."""
+            """Trains a generator and a critic. Returns both, the bytes between the steps, and the peak
+            bytes."""
             torch.manual_seed(0)
             generator, critic = nn.Sequential(*layers(8, 2)), nn.Sequential(*layers(2, 1))
             both = generator, critic

@@ -13,7 +13,7 @@ from rematlas.cards.recorded_step import graph_of_step
 from rematlas.cards.recorded_update import LATE_STEP
 from rematlas.library import ops
 
-FEW_BYTES = 64  # bytes of numbers that the program itself makes
+FEW_BYTES = 64  # allowed differences of peaks: small tensors for numbers that the program makes
 UPDATE = "rematlas::recorded_update"
 
 
@@ -46,8 +46,8 @@ class Adapted(nn.Module):
 
 
 class QuantizedLinear(nn.Module):
-    """A frozen weight with four bits for each number, stored as codes, a scale for each block, and a table.
-    An adapter is added."""
+    """A linear layer with an adapter. Its frozen weight has four bits for each number: codes, a scale for
+    each block, and a table."""
 
     def __init__(self, width=512, block=64):
         super().__init__()

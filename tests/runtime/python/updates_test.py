@@ -1,5 +1,5 @@
 """Optimizers that are part of the planned step. Training has the results of plain training with the same
-fused optimizer, and never differs silently."""
+fused optimizer. If it cannot, an error is raised."""
 
 import copy
 import gc
@@ -169,8 +169,8 @@ class DuringBackward(UpdatesCase):
         self.assertGreaterEqual(rematlas.status(ours.module).updated, STEPS)
 
     def test_numbers_that_change_in_each_step_keep_the_plan(self):
-        """In each step the plan reads the current rates, betas and decays, and momentum as long as it is not
-        zero."""
+        """In each step the plan reads the optimizer's present learning rates, betas and weight decays. It
+        also reads the momentum, unless that is zero."""
 
         def train(loop, change):
             ended = set()
@@ -219,8 +219,8 @@ class DuringBackward(UpdatesCase):
         self.assertGreaterEqual(rematlas.status(ours.module).updated, STEPS - 9)
 
     def test_gradients_that_lie_otherwise_than_their_parameters(self):
-        """If a gradient's layout differs from the parameter's, autograd copies it when it accumulates. That
-        does not count as a change."""
+        """If a gradient has another layout than its parameter, autograd copies it into `.grad`. The new
+        tensor does not count as a change by the program."""
 
         def build():
             torch.manual_seed(0)
@@ -243,7 +243,7 @@ class DuringBackward(UpdatesCase):
         self.check((build, models.images, models.image_loss), "adamw", "98%")
 
     def test_an_optimizer_of_a_part_of_the_model(self):
-        """Parameters that no optimizer updates accumulate gradients as usual."""
+        """Parameters that the optimizer does not have accumulate gradients as usual."""
 
         def of_the_last_layers(module):
             return torch.optim.AdamW(list(module.parameters())[-6:], lr=1e-3, fused=True)
@@ -264,8 +264,8 @@ class ChannelsLast(nn.Module):
 
 
 def convolutions():
-    """Returns a model whose step consists mostly of weights. While its largest ops run, they take several
-    times the bytes of their weights."""
+    """Returns a model whose step consists mostly of weights. Its largest ops take several times the bytes of
+    their weights."""
     torch.manual_seed(0)
     widths = (3, 32, 64, 128, 256, 256)
     layers = [
@@ -276,8 +276,8 @@ def convolutions():
 
 
 def linears():
-    """Returns a model whose optimizer states are as large as much of the step. They exist only after the
-    first step."""
+    """Returns a model whose optimizer states are large compared with its step. The states exist only after
+    the first step."""
     torch.manual_seed(0)
     return nn.Sequential(*[layer for _ in range(6) for layer in (nn.Linear(256, 256), nn.GELU())])
 
@@ -328,7 +328,8 @@ class Accumulated(UpdatesCase):
 
 
 class ByTheOptimizer(UpdatesCase):
-    """If updates must wait for all gradients, the optimizer itself makes them, with the same results."""
+    """If updates must wait for all gradients, the optimizer itself makes the updates after the backward, with
+    the same results."""
 
     def check(self, why, budget="75%", **how):
         plain = Loop(*GPT, OPTIMIZERS["adamw"]).run(**how)
@@ -470,8 +471,8 @@ class Never(UpdatesCase):
 
 
 class ToldBeforeItIsTraining(UpdatesCase):
-    """If an operation would have changed updates that are already done, the next call raises an error.
-    Training never differs silently."""
+    """If the program does something that would have changed updates that are already done, the next call
+    raises an error. Training never differs silently."""
 
     def trained(self, **options):
         loop = Loop(*GPT, OPTIMIZERS["adamw"], apply="80%", **options)
@@ -512,7 +513,7 @@ class ToldBeforeItIsTraining(UpdatesCase):
             self.expect_told("states of the optimizer were loaded or written to", change)
 
     def test_whoever_goes_back_to_a_checkpoint_trains_on(self):
-        """The updates of the step that had begun are undone by loading the checkpoint."""
+        """The updates of the step that had begun are already done. Loading the checkpoint undoes them."""
 
         def train(loop):
             saved = copy.deepcopy((loop.module.state_dict(), loop.optimizer.state_dict()))
@@ -678,7 +679,7 @@ class TheOriginalForOneStep(UpdatesCase):
 
 
 class FromOutside(UpdatesCase):
-    """A penalty in the loss adds to the gradients of parameters."""
+    """A penalty in the loss gives parameters further gradients, from outside of the module's step."""
 
     def test_in_all_steps_and_from_some_on(self):
         for first in (0, 12):
@@ -714,7 +715,8 @@ class FromOutside(UpdatesCase):
                     self.assertGreater(status.replayed + status.original_backwards, 6)
 
     def test_of_tied_parameters_is_told(self):
-        """A plan would sum the gradients of the tied parameter in another order."""
+        """A plan would sum the gradients of a tied parameter in another order, so a gradient from outside
+        leads to a warning or an error."""
 
         class Tied(nn.Module):
             def __init__(self):

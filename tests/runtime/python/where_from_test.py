@@ -9,7 +9,8 @@ import unittest
 
 
 class Tracebacks(unittest.TestCase):
-    """With REMATLAS_TRACEBACK=1 a traceback of the program's own lines comes before the error message."""
+    """With REMATLAS_TRACEBACK=1, a traceback with only the program's own lines comes before the error
+    message."""
 
     def failing(self, source, traceback="1"):
         with tempfile.TemporaryDirectory() as folder:

@@ -12,7 +12,7 @@ class Assignments:
     modules."""
 
     def __init__(self, module):
-        self.before = {}  # by the id of a dictionary: (dictionary, a Found for each name)
+        self.before = {}  # by the id of a dictionary of attributes: (the dictionary, a Found for each name)
         for submodule in module.modules():
             for values in (submodule.__dict__, submodule.__dict__.get("_buffers") or {}):
                 found = {
@@ -23,7 +23,8 @@ class Assignments:
                 self.before[id(values)] = values, found
 
     def made(self):
-        """Returns (dictionary, name) of each attribute that the forward has set."""
+        """Returns (dictionary, name) of each attribute that the forward has set to a tensor or a
+        container."""
         return [
             (values, name)
             for values, found in self.before.values()
@@ -35,9 +36,10 @@ class Assignments:
         ]
 
     def is_left(self, values, name) -> bool:
-        """Says whether the value that is there after the forward may have been left there by the forward.
-        Returns False if there is no value, if no submodule had the dictionary before, if the value was there
-        before and is a result of ops, or if it is a container that was there before with the same tensors."""
+        """Says whether the value that the attribute has after the forward may have been put there by the
+        forward. Returns False if there is no value, if no submodule had the dictionary before, if the value
+        was there before and is a result of ops, or if it is a container that was there before with the same
+        tensors."""
         if id(values) not in self.before or name not in values:
             return False
         found = self.before[id(values)][1].get(name)
@@ -47,8 +49,8 @@ class Assignments:
         return found is None or not found.is_untouched(value)
 
     def why_not_anew(self, places) -> str:
-        """Returns in which of these places the forward has left a list that no plan may replace by a new one;
-        empty if there is no such place."""
+        """Returns why a plan cannot put a new list into one of these places, instead of the list that the
+        forward leaves there; empty if it can. `places`: (dictionary, name) of attributes."""
         for values, name in places:
             if id(values) not in self.before or not is_container(values.get(name)):
                 continue
@@ -72,8 +74,8 @@ class Found:
         self.lists = lists_in(value)  # held so that no new list can get the id of one of these
 
     def may_be(self, value) -> bool:
-        """Says whether the former value may be the object `value`. An equal id alone does not prove that,
-        because a new object may have the id of a freed one."""
+        """Says whether `value` may be the same object as the former value. An equal id alone does not prove
+        that, because a new object may have the id of a freed one."""
         return self.identity == id(value) and (not isinstance(value, tuple) or self.is_untouched(value))
 
     def is_untouched(self, value) -> bool:
@@ -94,8 +96,8 @@ def paths_of(module, made) -> list:
 
 
 def in_order(module, places) -> list:
-    """Returns the places, (dictionary, name), sorted by their paths. This order is the same for each copy of
-    the module."""
+    """Returns the places sorted by their paths. A place is (dictionary, name). This order is the same for
+    each copy of the module."""
     paths = places_of(module)
     return sorted(places, key=lambda place: (*paths.get(id(place[0]), ("", False)), place[1]))
 

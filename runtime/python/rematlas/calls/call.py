@@ -54,8 +54,8 @@ class Call:
         return ""
 
     def as_made(self) -> "Call":
-        """Returns the call with its arguments in the form that they had when the call was made, whatever the
-        caller has done with them since."""
+        """Returns the call with its arguments as they were when the call was made. If the caller has changed
+        them since, they are made again."""
         if not isinstance(self.template, bytes) or not self.change():
             return self
         args, kwargs = structure.rebuild(self.template, self.inputs)
@@ -66,8 +66,8 @@ class Call:
 
     def copied(self, memo) -> "Call":
         """Returns the call with a copy of each container among the arguments. Tensors are not copied. `memo`
-        is the memo of deepcopy: an object in it, such as a container of the module, already has a copy, which
-        is used. Raises the errors of deepcopy."""
+        is the memo of deepcopy: for an object that the memo has, such as a container of the module, the copy
+        in the memo is used. Raises the errors of deepcopy."""
         places = {id(tensor): tensor for tensor in self.inputs}
         args, kwargs = copy.deepcopy((self.args, self.kwargs), memo | places)
         # The template is made again, because the entries of a copied set may come in another order.

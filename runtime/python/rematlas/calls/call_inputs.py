@@ -1,5 +1,5 @@
-"""The tensors of a call: whether a plan can take them, what they add to a plan's key, and their
-description."""
+"""The tensors of a call: whether a plan can take them, and their descriptions for keys of plans and for
+messages."""
 
 import torch
 

@@ -32,8 +32,8 @@ def names_in(code):
 
 @functools.cache
 def globals_in(code):
-    """Returns the names that the code looks up or sets among the globals. Attributes of the same spelling are
-    not counted."""
+    """Returns the names that the code looks up or sets as globals. Attributes of the same spelling are not
+    counted."""
     names = {step.argval for step in dis.get_instructions(code) if step.opname in OF_GLOBALS}
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):

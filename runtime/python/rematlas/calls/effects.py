@@ -26,7 +26,7 @@ class Effect(typing.NamedTuple):
 
 
 class Before:
-    """The whole numbers and lists of the modules before the forward."""
+    """The attributes of the modules that are ints or lists, as they were before the forward."""
 
     def __init__(self, module):
         self.modules = [
@@ -38,8 +38,8 @@ class Before:
         }
 
     def changed(self) -> list:
-        """Returns (module, dictionary, name) of each number that has changed and of each list that has
-        grown."""
+        """Returns (module, its dictionary, name) of each attribute that is a number that has changed or a
+        list that has grown."""
         return [
             (module, values, name)
             for module, values, kept in self.modules
@@ -78,7 +78,7 @@ def is_kept(value) -> bool:
 
 
 def is_unread(module, submodule, name, walked) -> bool:
-    """Says whether all code that the module's forward may run changes this attribute of a submodule only as a
+    """Says whether all code that the module's forward may run uses this attribute of a submodule only as a
     counter or a log. `walked`: the functions and classes that the module reaches."""
     return UnreadNames(module, walked).is_unread(type(submodule), name)
 
@@ -94,7 +94,8 @@ def apply(effects, logged) -> None:
 
 
 class Kept:
-    """The values of counters and logs when the forward has ended."""
+    """The values of counters and logs at the time when this object is made, which is when a forward has
+    ended."""
 
     def __init__(self, effects):
         self.values = [(values, name, values.get(name)) for values, name, *_ in effects]
@@ -132,14 +133,14 @@ def undone(effects):
 
 
 class Log(TorchFunctionMode):
-    """A function mode that reads the numbers appended to known logs. So no recorded op reads these values for
-    the program."""
+    """A function mode that reads the numbers which the forward appends to known logs. The forward's own calls
+    of `item` and `float` do not reach the recording."""
 
     READS = {torch.Tensor.item: "item", torch.Tensor.__float__: "float"}
 
     def __init__(self, known):
-        """`known`: the places of counters and logs. If it is None, every place counts as known, tensors have
-        no values, and each number that is read is NaN."""
+        """`known`: the places (id of a dictionary, name) of counters and logs. If `known` is None, every
+        place counts as known, tensors have no values, and each number that is read is NaN."""
         super().__init__()
         self.known = known
         self.where = []  # for each number that was read: (dictionary, name) of its log
@@ -157,8 +158,8 @@ class Log(TorchFunctionMode):
         return function(*args, **(kwargs or {}))
 
     def log_at(self, frame):
-        """Returns the place of the log that will get the value which the frame is about to read; None if the
-        value is not for a known log."""
+        """Returns the place of the log to which the caller is about to append the value that it reads; None
+        if the value is not for a known log."""
         statement = UnreadNames.log_statement(frame)
         if statement is None:
             return None

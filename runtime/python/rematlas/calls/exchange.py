@@ -49,7 +49,7 @@ def exchanged(args, kwargs, tensors, others):
 
 
 def holds(given, others) -> bool:
-    """Says whether `others` are exactly the tensors in the arguments, in order."""
+    """Says whether `others` are exactly the tensors in the arguments `given`, in order."""
     found = flatten(given)[1]
     return len(found) == len(others) and all(one is other for one, other in zip(found, others))
 

@@ -52,19 +52,21 @@ class KeptState(Walk):
         super().__init__(module)
         uncopyable = list(self.uncopyable)
         self.add_value("arguments", arguments, 0)
-        self.uncopyable = uncopyable  # arguments are copied, so theirs do not count
+        # paths within the arguments do not count, because the arguments are copied
+        self.uncopyable = uncopyable
         self.walk_code()
 
     def walk_code(self) -> None:
         """Walks once more, this time only over the objects that code reaches by name."""
         code, self.walked, self.seen, self.is_in_code = self.walked, set(), set(), True
-        self.kept["walked"], self.held = self.held, []  # a walk holds a limited number of objects
+        # so that this walk may hold as many objects as the first one
+        self.kept["walked"], self.held = self.held, []
         for function_or_class in code:
             if isinstance(function_or_class, type):
                 self.add_class(function_or_class)
             else:
                 self.add_function(function_or_class.__qualname__, function_or_class, 0)
-        if self.reaches_module:  # containers may hold parts of the module: copy them, too
+        if self.reaches_module:  # containers may hold parts of the module, so they are copied, too
             self.shared = {i: value for i, value in self.shared.items() if not isinstance(value, CONTAINERS)}
 
     def put_back(self) -> None:

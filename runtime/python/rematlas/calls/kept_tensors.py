@@ -20,8 +20,8 @@ made_of = {}  # one object for all equal descriptions of tensors and containers
 
 
 def geometry_of(tensor) -> tuple | None:
-    """Returns size, strides, type and device, which are enough to make a tensor like this one. Equal
-    geometries are the same object. Returns None if these facts do not describe the tensor completely."""
+    """Returns size, strides, type and device of the tensor; with them a tensor like this one can be made.
+    Equal results are the same object. Returns None if a tensor needs more to be described."""
     if tensor.layout != torch.strided or tensor.is_nested:
         return None
     geometry = tensor.size(), tensor.stride(), tensor.dtype, tensor.device
@@ -67,8 +67,8 @@ def holds_tensor(container, depth=0) -> bool:
 
 
 def form_of(value, look=is_any, depth=0) -> tuple | bool | None:
-    """Returns the result of `look` for a tensor, and the type with the forms of the items for a container.
-    Returns None if an item is neither a tensor nor a plain value."""
+    """Describes a value. For a tensor, returns the result of `look`. For a container, returns its type and
+    the forms of its items. Returns None if an item is neither a tensor nor a plain value."""
     if isinstance(value, torch.Tensor):
         return None if isinstance(value, torch.nn.Parameter) else look(value)
     if not is_container(value) or depth == DEEPEST:
@@ -90,9 +90,9 @@ def told_form(form) -> str:
 
 
 def tensors_in(value) -> list:
-    """Returns (indices that lead to the tensor, tensor) for each tensor in a container. For a tensor itself
-    the indices are empty. Returns an empty list for any other value, because a plan never sets such
-    values."""
+    """Returns (indices that lead to the tensor, tensor) for each tensor in a container. If the value is a
+    tensor itself, its indices are empty. Returns an empty list for any other value, because a plan never sets
+    such values."""
     if isinstance(value, torch.Tensor):
         return [((), value)]
     if not is_container(value) or form_of(value) is None:
@@ -116,8 +116,8 @@ def is_kept(value) -> bool:
 
 
 def copied(value):
-    """Returns a copy of a container, with copies of nested containers and the same other entries. Returns any
-    other value unchanged."""
+    """Returns a copy of a container. Nested containers are copied, too; the other entries are the same
+    objects. Returns any other value unchanged."""
     if not is_container(value):
         return value
     items = [copied(item) for item in value]
@@ -142,13 +142,13 @@ def holders(values, name) -> list:
 
 
 def others_hold_lists(values, name) -> bool:
-    """Says whether a list in the entry `name` of the dictionary is also referenced from elsewhere. The holder
-    of such a reference would see later changes of the list."""
+    """Says whether a list in the entry `name` of the dictionary is also referenced from elsewhere. A plan
+    must not replace or change such a list, because the other holder would see the difference."""
     return any(count > ONE_HOLDER for count in holders(values, name))
 
 
 class Entries:
-    """Gives access, like a dictionary, to the tensors in an attribute by the indices that lead to them. If
+    """Maps indices to tensors, as a dictionary does, for the tensors in an attribute (see `tensors_in`). If
     the attribute is a tensor itself, its indices are empty."""
 
     def __init__(self, values, name):

@@ -21,9 +21,9 @@ class Variety(typing.NamedTuple):
 
 
 def variety(key, others, count) -> Variety:
-    """Returns which arguments have more than `count` different values among this kind of call and the others.
-    `key`, `others`: keys of kinds of calls, each ((template of the arguments, geometry of the tensors,
-    settings), state of the module, ...)."""
+    """Returns which arguments have more than `count` different values among the calls of these kinds. `key`:
+    the key of a kind of call; `others`: the keys of the other kinds. A key is ((template of the arguments,
+    geometry of the tensors, settings), state of the module, ...)."""
     (template, geometry, settings), *state = key
     of_one_state = [other[0][:2] for other in others if [other[0][2], *other[1:]] == [settings, *state]]
     values = values_that_vary(template, [other for other, _ in of_one_state], max(count, 1))

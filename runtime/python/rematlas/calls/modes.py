@@ -76,8 +76,8 @@ SHARED_CASTS = (
 
 
 class CastRegion:
-    """The autocast region that the program is in. The region's cast of `weight`, a tensor that autocast's
-    cache treats as a weight, shows later whether the same region is still active."""
+    """The autocast region that the program is in. The region holds a cast of `weight`, a tensor that autocast
+    caches like a weight. As long as the cache returns the same cast, the same region is active."""
 
     def __init__(self, device: str):
         self.device = device.partition(":")[0]
@@ -116,8 +116,8 @@ class Autocast:
 
 
 class Bystander(NamedTuple):
-    """Another tool that watches or replaces the ops of a call: a tracer, a mode, hooks. The original must run
-    unchanged in such a call."""
+    """Another tool that watches or replaces the ops of a call: for example a tracer, a dispatch mode, or
+    hooks. The original must run such a call unchanged."""
 
     name: str
     advice: str  # what the user can do so that the call is planned

@@ -12,7 +12,7 @@ from .assignments import Assignments, paths_of
 
 
 class BeforeForward:
-    """The state, as it is before a forward, that the forward may change without an op that shows it."""
+    """The state before a forward that the forward may change without an op."""
 
     def __init__(self, module):
         self.randomness = modes.Randomness()
@@ -27,21 +27,22 @@ class BeforeForward:
         return self.assignments.made()
 
     def change_but_for_assigned(self, module, watch, later) -> str:
-        """Returns which random numbers a failed forward has drawn, or what it has changed besides the
-        attributes that it sets; empty if the forward can be run again."""
+        """Returns which random numbers a forward that failed has drawn, or what it has changed besides the
+        attributes that it sets; empty if neither, so that the forward can be run again."""
         return self.changed() or watch.changes(later, paths_of(module, self.assigned()))
 
 
 class PathHooks:
-    """Tells recordings which submodule's forward is running. It uses no global module hooks, and no hooks
-    within parts that torch.compile has compiled, because dynamo would trace such hooks."""
+    """Tells recordings which submodule's forward is running. Uses no global module hooks, and no hooks within
+    parts that torch.compile has compiled, because dynamo would trace such hooks."""
 
     def __init__(self):
         self.calls = []
         self.recordings = []
 
     def start(self, module, recording, walked):
-        """`walked`: the functions that can be reached from the module."""
+        """Begins to tell this recording which submodule runs. `walked`: the functions that the module
+        reaches."""
         self.recordings.append(recording)
         if self.calls or any(map(is_compiled_function, walked)):
             return
@@ -64,7 +65,8 @@ class PathHooks:
 
 class InPlaceOfCall:
     """An object that replaces a module's `_compiled_call_impl`. Copies and pickles of the module have None
-    instead. Torch itself leaves the attribute out of copies, except for recurrent networks."""
+    instead, if they have this attribute at all: torch leaves the attribute out, except for recurrent
+    networks."""
 
     def __reduce__(self):
         return type(None), ()

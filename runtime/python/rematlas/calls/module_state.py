@@ -23,13 +23,13 @@ class ModuleState:
         self.watch = None
         self.number = None  # the number of the state; equal states have the same number
         self.change = ""  # the last change, as text
-        self.assigned = {}  # (id of dictionary, name) to (dictionary, name): attributes that forwards set
+        self.assigned = {}  # attributes that forwards set: (id of dictionary, name) to (dictionary, name)
         self.reads_kept = False  # a forward reads attributes that the forward before it has set
-        self.counted = {}  # like `assigned`: counters and logs that the forward only changes
+        self.counted = {}  # counters and logs that the forward only changes, in the form of `assigned`
         self.after_forward = effects.Kept(())  # the values of `counted` at the end of the last forward
         self.numbers = {}  # the number of each state by its fingerprint, to keep keys short
         self.identities = None  # the ids of parameters and buffers
-        self.tying = ()  # for each parameter and buffer, the place of the first one that is the same tensor
+        self.tying = ()  # for each parameter and buffer: the place of the first one that is the same tensor
 
     def is_current(self) -> bool:
         return self.watch is not None and self.watch.unchanged()
@@ -102,9 +102,9 @@ class ModuleState:
             self.forget()
 
     def note_counted(self, changed, watch) -> list:
-        """`changed`: (module, dictionary, name) of values on the host that a forward has changed. Those that
-        the forward never reads no longer count as changes of the module. Returns the names of those that were
-        not noted before."""
+        """`changed`: (module, dictionary, name) of values on the host that a forward has changed. From now
+        on, values that the forward never reads do not count as changes of the module. Returns the names of
+        such values that were not noted before."""
         known = {*self.assigned, *self.counted}
         new = [
             (values, name)
@@ -119,8 +119,8 @@ class ModuleState:
             self.after_forward = effects.Kept(self.counted.values())
 
     def note_effects(self, places) -> list:
-        """Notes places that the forward is known never to read. Returns the names that were not noted
-        before."""
+        """Notes places of values that the forward is known never to read. Returns the names that were not
+        noted before."""
         new = [(values, name) for values, name in places if (id(values), name) not in self.counted]
         for values, name in new:
             self.counted[id(values), name] = (values, name)
@@ -132,9 +132,9 @@ class ModuleState:
         return tuple(self.assigned.values())
 
     def kept_values(self, places) -> list:
-        """Returns (dictionary, name, value) of the attributes that a forward leaves for the next forward to
-        read, and of the attributes that now hold another kind of value, such as None. Lists are copied,
-        because the program may change them in place."""
+        """Returns (dictionary, name, value) of those attributes in `places` that a forward leaves for the
+        next forward to read, and of the attributes that now hold another kind of value, such as None. Lists
+        are copied, because the program may change them in place."""
         read = self.watch.read.union((id(values), name) for values, name, _ in self.watch.buffers)
         return [
             (values, name, copied(values[name]))

@@ -28,9 +28,9 @@ class Closure:
         return None
 
 
-# The functions below return the layout in which hooks return a saved tensor, as the memory format with which
-# a clone gets this layout; None if the layout does not change. `weights`: the storages of the module's
-# parameters.
+# The functions below return the layout that a saved tensor has when it comes back from the hooks. The layout
+# is given as the memory format for `clone`; None if the layout does not change. `weights`: the storages of
+# the module's parameters.
 
 
 def as_it_was(pack, tensor, weights):
@@ -75,9 +75,9 @@ def facts_of_offload_activations(pack, device):
 
 class Kind(typing.NamedTuple):
     name: str  # the name that messages show
-    layout: typing.Callable  # (pack, tensor, weights), one of the functions above
-    # (pack, type of the module's device) to a value. Hooks with equal values return tensors in the same
-    # layouts. None means that the layouts do not change.
+    layout: typing.Callable  # a function of (pack, tensor, weights), one of those above
+    # A function of (pack, type of the module's device). Hooks for which it returns equal values give tensors
+    # the same layouts; if it returns None, the layouts do not change.
     facts: typing.Callable
     is_stateless: bool  # the same hooks may serve several forwards, and a forward within a backward
 
@@ -86,8 +86,8 @@ SAVE_ON_CPU = Kind("torch.autograd.graph.save_on_cpu", of_save_on_cpu, facts_of_
 OFFLOAD = Kind("OffloadActivations", of_offload_activations, facts_of_offload_activations, False)
 NO_OP = Kind("NoOpManager", as_it_was, lambda pack, device: None, True)
 
-# The kind of hooks by the place where they are defined: the Python module, and the function in which both
-# hooks were made.
+# The kinds of hooks. A key is the place where the hooks are defined: the Python module, and the function in
+# which both hooks, pack and unpack, are made.
 KNOWN = {
     # These hooks copy each tensor to the host, and back when the backward needs it. On the CPU they keep the
     # tensor itself. With pin_memory each copy is contiguous, on the CPU, too.
@@ -194,14 +194,15 @@ class Offloading:
         return facts and (kind.name, facts)
 
     def aside(self, module, device: str):
-        """Returns a context in which a forward of the module runs without the hooks, but saved tensors get
-        the layouts that the hooks would give them."""
+        """Returns a context for a forward of the module. The forward runs without the hooks, but saved
+        tensors get the layouts that the hooks would give them."""
         return only([self.in_their_layouts(module)] if self.facts(device) else [])
 
     def again(self, module, device: str):
         """Returns a context for a forward of the module that runs later, perhaps in a backward. If all hooks
-        around the call are stateless, they are in force in the context. Otherwise, because such hooks rely on
-        one forward and its backward, only the layouts of the hooks are applied."""
+        around the call are stateless, they are in force in the context. Otherwise only the layouts that the
+        hooks would give are applied, because hooks with a state work only for one forward and its
+        backward."""
         if all(kind_of(hooks).is_stateless for hooks in self.stack):
             return only(self.stack)
         return self.aside(module, device)
@@ -227,7 +228,7 @@ class Offloading:
 
 
 def is_laid_out(tensor, form) -> bool:
-    """Says whether a clone with this memory format has the tensor's strides."""
+    """Says whether the tensor has the strides that a clone with the memory format `form` would have."""
     sizes, strides = list(tensor.size()), list(tensor.stride())
     if form is torch.preserve_format:
         return is_dense(sizes, strides)

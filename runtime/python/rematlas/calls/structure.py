@@ -58,7 +58,8 @@ def flatten(value):
 
 
 def flatten_call(args, kwargs):
-    """Does the same as `flatten` for the arguments of a call; faster for common arguments."""
+    """Returns the same as `flatten` for the arguments of a call. Faster than `flatten` for common
+    arguments."""
     tensors, places = [], {}
     template = [len(args)]
     for value in args:
@@ -87,7 +88,7 @@ def flatten_call(args, kwargs):
 
 
 class Placeholder:
-    """Represents a tensor in the result of `arguments`."""
+    """Stands for a tensor in the result of `arguments`."""
 
 
 def arguments(template):

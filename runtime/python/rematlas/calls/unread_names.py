@@ -25,7 +25,7 @@ class UnreadNames:
 
     def is_unread(self, owner, name) -> bool:
         """Says whether the code mentions the attribute only in statements that use it as a counter or a log.
-        `owner`: the class that has the attribute."""
+        `owner`: the class of the submodule that has the attribute."""
         if name in OF_TORCH or any(mentions(code, name) for code in codes_of_others(owner)):
             return False
         if any(may_ask_for(code, name) or may_ask_by_text(code, name) for code in self.codes):
@@ -45,8 +45,8 @@ class UnreadNames:
 
 
 def reachable(module, codes) -> list:
-    """Returns the code objects that the forward may reach, judged by names. The result may have too many, but
-    it lacks none."""
+    """Returns the code objects that the forward may reach. The search goes by names: it may find too many,
+    but it misses none."""
     reached, left = [], list(codes)
     names = {"forward", "backward", "setup_context", "vjp", "jvp"}
     for submodule in module.modules():
@@ -96,8 +96,8 @@ def mentions(code, name) -> bool:
 
 
 def codes_of_others(kind):
-    """Yields the code of those base classes that belong to libraries, because the walk does not enter library
-    code."""
+    """Yields the code of those base classes of `kind` that belong to libraries. The walk over the model does
+    not enter code of libraries."""
     for base in kind.__mro__:
         if base not in (object, torch.nn.Module):
             for value in base.__dict__.values():

@@ -27,7 +27,7 @@ class ValuesRead:
     torch.compile would guard on a mode and trace it."""
 
     in_force = []
-    replaced = []  # (owner, name, former value of the owner's own attribute; None if it had none)
+    replaced = []  # (owner, name, former value); the value is None if the owner had no such attribute itself
     lock = threading.RLock()
 
     def __init__(self, recording):
@@ -55,8 +55,8 @@ class ValuesRead:
 
     @classmethod
     def note(cls, tensor, why):
-        """Called when the caller's caller reads `tensor`. Three kinds of reads do not count: reads of fake
-        tensors, which have no data; reads within an op; and reads by this package."""
+        """Called by a replaced method, when the method's caller reads `tensor`. Three kinds of reads do not
+        count: reads of fake tensors, which have no data; reads within an op; and reads by this package."""
         if torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None:
             return
         if not ops_are_watched() or sys._getframe(2).f_globals.get("__name__", "").startswith(OWN_PACKAGE):

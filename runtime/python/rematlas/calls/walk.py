@@ -53,8 +53,8 @@ numbers_of_tensors = WeakTensorKeyDictionary()  # these numbers are never reused
 
 
 class ByName:
-    """Gives access to parameters and buffers of a TorchScript module like a dictionary; the module's own
-    dictionary does not have them."""
+    """Gives access to the parameters and buffers of a TorchScript module like a dictionary. The `__dict__` of
+    such a module does not have them."""
 
     def __init__(self, module):
         self.module = module
@@ -78,10 +78,10 @@ def without_collections():
 
 class Walk:
     def __init__(self, module, assigned=frozenset(), reads_kept=False, counted=frozenset()):
-        """`assigned`: (id of a dictionary, name) of the tensors and containers of tensors that the forward
-        itself sets; the walk leaves them out. `reads_kept`: a forward reads the values that the forward
-        before it has left there. `counted`: in the form of `assigned`, the attributes that the forward uses
-        as counters or logs."""
+        """`assigned`: (id of a dictionary, name) of each attribute that the forward itself sets to a tensor
+        or a container of tensors; the walk leaves out these attributes. `reads_kept`: whether a forward reads
+        the values that the previous forward has left in these attributes. `counted`: in the form of
+        `assigned`, the attributes that the forward uses as counters or logs."""
         self.module = module
         self.reads_kept = reads_kept
         self.assigned = assigned
@@ -99,8 +99,8 @@ class Walk:
                 self.add_module(path + "." if path else "", submodule)
 
     def add_values(self, values_of):
-        """Returns the values that the function returns now. Each later check of the watch compares their ids
-        with those of the values that the function returns then."""
+        """Returns the values that the function `values_of` returns now. Each later check of the watch calls
+        the function again, and compares the ids of its values."""
         values = list(values_of())
         self.held.append(values)
         self.containers.append((values_of, tuple(map(id, values))))
@@ -143,9 +143,9 @@ class Walk:
         self.add_class(type(module))
 
     def add_kept_tensors(self, prefix, values):
-        """Adds tensors that a forward leaves in an attribute for the next forward, also within a container.
-        Such a tensor is treated as a buffer while it is there: the program may set the attribute back to
-        None."""
+        """Adds tensors that a forward leaves in an attribute for the next forward, alone or within a
+        container. Such a tensor is treated as a buffer, but only while it is there, because the program may
+        set the attribute back to None."""
         names = [name for of, name in self.assigned if of == id(values)]
         if not names:
             return
@@ -205,9 +205,9 @@ class Walk:
         self.add_named_values(prefix, names, values_of, 1)
 
     def is_set_by_forward(self, values, name) -> bool:
-        """Says whether the value is a tensor, or a container of tensors, that the forward has left there, or
-        a counter or log of the forward. If the program sets such an attribute back to None, that is a change
-        of the module."""
+        """Says whether the attribute is a counter or log of the forward, or holds a tensor or a container of
+        tensors that the forward has left there. If the program has set such an attribute back to None, the
+        result is False, so that this counts as a change of the module."""
         place = id(values), name
         return place in self.counted or (place in self.assigned and is_kept(values.get(name)))
 
@@ -262,7 +262,8 @@ class Walk:
         elif isinstance(value, itertools.count):
             self.add_state(path, lambda: repr(value))
         elif isinstance(value, collections.abc.Iterator) and not isinstance(value, io.IOBase):
-            self.add_state(path, lambda: next(numbers))  # always new: an iterator hides its position
+            # always another value, because an iterator hides its position
+            self.add_state(path, lambda: next(numbers))
         else:
             return False
         return True
@@ -291,7 +292,8 @@ class Walk:
             self.facts.append((path, id(value)))
             self.add_class(value)
         elif type(value).__module__.partition(".")[0] == "torch":
-            self.facts.append((path, id(value)))  # torch itself changes its objects while it runs
+            # only the identity, because torch changes its objects while it runs
+            self.facts.append((path, id(value)))
         else:
             self.add_object(path, value, depth)
 
@@ -409,8 +411,8 @@ def names_of_slots(kind) -> list:
 
 
 def missing_globals(function):
-    """Returns (globals, names), where the names are those that the function looks up or sets among the
-    globals but that have no value; an empty tuple if there are no such names."""
+    """Returns (globals, names). The names are those that the function looks up or sets as globals, but that
+    have no value. Returns an empty tuple if there are no such names."""
     there = function.__globals__
     names = [n for n in globals_in(function.__code__) if n not in there and not hasattr(builtins, n)]
     return (there, names) if names else ()

@@ -56,14 +56,14 @@ class Watch(Walk):
         return ""
 
     def tensors(self):
-        """Returns the present parameters and buffers, in the order of `names`. May only be called when the
-        watch is unchanged."""
+        """Returns the present parameters and buffers, in the order of `names`. May only be called if
+        `unchanged()`."""
         return [d[n] for d, n, _ in self.parameters] + [d[n] for d, n, _ in self.buffers]
 
     def tensors_at_any_time(self):
-        """Returns the same as `tensors`, but may be called between calls of the module, when the watch may
-        have changed. If the program has removed a tensor meanwhile (the state of a finished sequence, for
-        example), a new tensor of the same geometry takes its place."""
+        """Returns the same as `tensors`, but may be called at any time, also if the module has changed since
+        the watch was made. If the program has removed a tensor meanwhile (the state of a finished sequence,
+        for example), a new tensor of the same geometry takes its place."""
         places = (*self.parameters, *self.buffers)
         return [self.tensor_at(values, name, like) for (values, name, _), like in zip(places, self.likes)]
 

@@ -38,7 +38,8 @@ for module in (torch.cuda, torch.cuda.random):
     NOTHING_RUNS += [(module, name, None) for name in ("manual_seed", "manual_seed_all")]
     NOTHING_RUNS += [(module, "initial_seed", 0)]
 
-# The host's generator replaces the device's, see runtime/shapes/shape_device.cpp.
+# These functions of torch.cuda use the host's generator instead of the device's, see
+# runtime/shapes/shape_device.cpp.
 OF_HOSTS_GENERATOR = [
     (torch.cuda, "get_rng_state", lambda *_: torch.random.get_rng_state()),
     (torch.cuda, "set_rng_state", lambda state, *_: torch.random.set_rng_state(state)),
@@ -103,7 +104,8 @@ class AbsentDevice:
                     entered.enter_context(mock.patch.object(module, name, function))
                 ops.stand_in_for(self.profile)
                 entered.callback(ops.stand_in_for, "")
-            # Autograd has no thread for a device that was absent when autograd was initialized.
+            # Autograd has no thread for a device that was absent when autograd was initialized, so backwards
+            # run in the thread that calls them.
             entered.enter_context(torch.autograd.set_multithreading_enabled(False))
             self.open = entered.pop_all()
         return self

@@ -38,11 +38,11 @@ class Found:
     way: str
     fits: bool
     overhead: float | None = None
-    peak_bytes: int | None = None  # the schedule's peak; if none fits, the smallest peak found
+    peak_bytes: int | None = None  # the schedule's peak; if no schedule fits, the smallest peak found
     bound: float | None = None  # a proven lower bound on the overhead
-    needed_bytes: int | None = None  # bytes that the way provably needs, if it does not fit
+    needed_bytes: int | None = None  # bytes that the step provably needs in this way, if it does not fit
     largest: int | None = None  # the largest value of the varied keyword that fits
-    ends: str | None = None  # why the search for `largest` ended, if there is no step for a larger value
+    ends: str | None = None  # why the search for `largest` ended, if no step could be made for a larger value
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -51,7 +51,7 @@ class Question:
 
     ways: tuple
     seconds: float  # the time limit of each solve
-    most: float  # the largest overhead that counts as fitting; None if any does
+    most: float  # the largest overhead that counts as fitting; None if any overhead does
 
 
 class Steps:
@@ -64,7 +64,8 @@ class Steps:
         self.recorded = {}
 
     def on(self, card, value=None):
-        """Returns the step on this card, without a schedule."""
+        """Returns the step on this card, without a schedule. `value`: the value of the varied keyword, if one
+        is varied."""
         key = (card.facts["kind"], card.facts["capability"], value)
         if key not in self.recorded:
             model, args, kwargs = self.make_step(value)
@@ -79,7 +80,7 @@ def room_of(card) -> int:
 
 
 def asked_of(card, way, seconds) -> Asked:
-    """Returns the request for a plan that may use the whole room of the card."""
+    """Returns the request for a plan that may use all memory of the card that the driver leaves."""
     links = card.profile if way.offload != "none" else None
     return Asked(
         budget=room_of(card),
@@ -92,7 +93,7 @@ def asked_of(card, way, seconds) -> Asked:
 
 
 def looked_at(steps, card, way, question, value=None) -> Found:
-    """Returns whether and how well the step fits the card in this way."""
+    """Returns whether the step fits the card in this way, and with which overhead."""
     plan = steps.on(card, value)
     whole = plan.answer().whole_peak_bytes
     if whole <= room_of(card):
@@ -109,9 +110,9 @@ def looked_at(steps, card, way, question, value=None) -> Found:
 
 
 def find_largest(steps, card, way, question, base, first) -> None:
-    """Sets `first.largest` to a value of the varied keyword that fits while a value about two percent larger
-    does not; to 0 if not even 1 fits. Each value that is tried is recorded and solved. The search ends at a
-    value for which there is no step: a model may have a longest sequence, for example."""
+    """Sets `first.largest` to a value of the varied keyword that fits, such that a value about two percent
+    larger does not fit. Sets it to 0 if not even 1 fits. Each value that is tried is recorded and solved. The
+    search ends at a value for which there is no step: a model may have a longest sequence, for example."""
     known = {base: first}
 
     def fits_at(value) -> bool:
@@ -220,8 +221,8 @@ def cards_named(cards, host=None) -> list:
 
 
 def fits_of_steps(steps, cards, offload, max_overhead=None, time_limit=None, base=None) -> dict:
-    """Does the work of `fits` for `steps`, which may vary by a keyword, on these AbsentDevices. `base`: the
-    value of the varied keyword that is tried first; None if nothing varies."""
+    """Does the work of `fits` for these AbsentDevices. `steps`: the steps, which may vary by a keyword.
+    `base`: the value of this keyword that is tried first; None if nothing varies."""
     check_time_limit(time_limit)
     if max_overhead is not None and not (
         isinstance(max_overhead, (int, float)) and 1 <= max_overhead < math.inf
@@ -266,7 +267,8 @@ def text_of(found, varies=None) -> str:
     ends = dict.fromkeys(way["ends"] for card in found["cards"] for way in card["ways"] if way["ends"])
     lines += [f"No larger {varies} was asked about: {why}" for why in ends]
     heads = [(card["card"], card["loss_head"]["text"]) for card in found["cards"] if card["loss_head"]]
-    lines.extend(f"On the {card} {text}" for card, text in heads[:1])  # other cards run nearly the same ops
+    # only the first, because other cards run nearly the same ops
+    lines.extend(f"On the {card} {text}" for card, text in heads[:1])
     return "\n".join(lines)
 
 

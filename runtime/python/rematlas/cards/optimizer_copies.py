@@ -13,7 +13,7 @@ LARGEST_NUMBER = 64  # bytes; copies of an optimizer's tensors up to this size k
 def on_shapes(original, stand_ins, card, begins_anew):
     """Returns a copy of the optimizer that updates stand-ins of its parameters. `stand_ins`: the stand-ins by
     the ids of the parameters. The states of the copy are shape tensors of the card. If `begins_anew`, the
-    copy has no states yet. The original is not changed."""
+    copy has no states. The original is not changed."""
     memo = dict(stand_ins)
     for group in original.param_groups:
         numbers = {name: value for name, value in group.items() if name != "params"}
@@ -37,8 +37,8 @@ def on_shapes(original, stand_ins, card, begins_anew):
 
 def states_like(state, card, counts_on_host) -> dict:
     """Returns, by its id, a copy of each tensor that the optimizer already keeps for a parameter. The copies
-    are shape tensors on the card. The step count may stay on the host, where loading a state also leaves
-    it."""
+    are shape tensors on the card. If `counts_on_host`, the step count stays on the host, as it does when
+    torch loads a state."""
     found = {}
     for name, value in state.items():
         for tensor in tensors_of([value]):

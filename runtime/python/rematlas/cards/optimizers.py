@@ -51,7 +51,7 @@ def class_named(name):
 
 def options_of(name) -> dict:
     """Returns the type (float or bool) of each option that is a number or a flag. The option `betas`, a pair
-    of numbers, is replaced by beta1 and beta2."""
+    of numbers, is listed as beta1 and beta2."""
     found = {}
     for option, parameter in inspect.signature(class_named(name).__init__).parameters.items():
         default = parameter.default
@@ -85,7 +85,7 @@ def checked(optimizer) -> tuple:
 
 def matrices_within(model) -> set:
     """Returns the ids of the parameters that Muon is meant for: all matrices except those of embeddings and,
-    in a model of transformers, of the head. The authors of Muon use AdamW for these."""
+    in a model of transformers, of the head. The authors of Muon use AdamW for all other parameters."""
     edges = [module for module in model.modules() if isinstance(module, torch.nn.Embedding)]
     if callable(getattr(model, "get_output_embeddings", None)):
         edges.append(model.get_output_embeddings())
@@ -104,8 +104,8 @@ class Chosen:
 
     @classmethod
     def of(cls, optimizer, master_weights=None) -> "Chosen":
-        """Makes a choice from the caller's arguments. Raises ValueError and TypeError if `optimizer` is not
-        an optimizer."""
+        """Makes the object from the caller's arguments. Raises ValueError and TypeError if `optimizer` is not
+        an optimizer, or if `master_weights` is wrong."""
         if master_weights not in TYPES_OF_MASTERS:
             raise ValueError(f"rematlas: master_weights is {master_weights!r}; expected 'f32' or None")
         masters = TYPES_OF_MASTERS[master_weights]

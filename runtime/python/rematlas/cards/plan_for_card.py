@@ -16,7 +16,7 @@ OF_STEP = ("optimizer", "master_weights", "values", "autocast", "chunk_loss")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CardOptions:
-    """Keyword arguments of `plan` for planning alone, without running the model on a device."""
+    """The keyword arguments of `plan` for an absent card, where no step really runs."""
 
     device: str | None = None
     device_profile: str
@@ -62,7 +62,8 @@ class Asked:
 
 
 def solved(compiled, card, asked):
-    """Solves a step for the card, and returns the planner's answer. Raises Refused if the solver fails."""
+    """Solves the step of `compiled` for the card, and returns the planner's answer. Raises Refused if the
+    solver fails."""
     compiled.start(asked, frames=1, other_bytes=0, device=card.name)
     compiled.wait()
     answer = compiled.answer()

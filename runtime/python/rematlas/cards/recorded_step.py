@@ -46,11 +46,11 @@ def graph_of_step(
 
     `optimizer`: a torch.optim.Optimizer, a list of them, or (name, options) as in `rematlas capture`. Its
     updates end the step: as fused ops if a plan can run them, otherwise as a recording of the optimizer's own
-    step. `master_weights`: "f32" for master weights, which are updated in place of parameters that have fewer
-    bits. `answer().updates` of the plan describes the optimizer and the master weights. `values`: tensors
-    among the arguments have the same values on the card as here, and the program may read them. `autocast`:
-    the type ("bf16", "f16") of a region of torch.autocast around the forward. `chunk_loss`: as in `apply`.
-    Returns the plan, which has no schedule yet. Raises Refused.
+    step. `master_weights`: "f32" for master weights; the optimizer updates them instead of the parameters
+    that have fewer bits. `answer().updates` of the plan describes the optimizer and the master weights.
+    `values`: tensors among the arguments have the same values on the card as here, and the program may read
+    them. `autocast`: the type ("bf16", "f16") of a region of torch.autocast around the forward. `chunk_loss`:
+    as in `apply`. Returns the plan, which has no schedule yet. Raises Refused.
     """
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"rematlas: a torch.nn.Module is planned, this is a {type(model).__name__}")
@@ -72,8 +72,8 @@ def graph_of_step(
             given = on_card(tensors, card, values)
             args, kwargs = structure.rebuild(structure_of_arguments, given)
             kind = card.name.partition(":")[0]
-            # Without a type no autocast region is opened, not even a disabled one. A region here would keep
-            # the casts that regions within the model make of weights from one step to the next.
+            # Without a type no autocast region is opened. Even a disabled region around the step would keep
+            # casts of weights, which regions within the model make, from one step to the next.
             with torch.autocast(kind, dtype=dtype) if dtype else contextlib.nullcontext():
                 call = Call(args, kwargs, *structure.flatten_call(args, kwargs), card.name)
                 found = from_shapes.record(model, call, PathHooks(), card=card)
@@ -100,8 +100,8 @@ def graph_of_step(
 
 
 def check_classes(model) -> None:
-    """Raises Refused if the model holds tensors of a class with __torch_dispatch__, because only the class
-    knows their bytes."""
+    """Raises Refused if the model holds tensors of a class with __torch_dispatch__, because only that class
+    knows how many bytes such tensors take."""
     for name, tensor in (*model.named_parameters(), *model.named_buffers()):
         if unfit_class(name, tensor):
             raise Refused(

@@ -1,8 +1,8 @@
 """Records the step of an optimizer from shapes, after a training step that was recorded from shapes.
 
-The optimizer is a real one, but its tensors are shape tensors. Its first step makes its states. A later step
-is recorded, with the step count set to a thousand, so that the optimizer's warm-up is over. The states become
-residents of the plan. The temporaries become workspaces of ops that represent parts of the step
+The optimizer is a real one, but its tensors are shape tensors. In its first step it makes its states. A later
+step is recorded, with the step count set to a thousand, so that the optimizer's warm-up is over. The states
+become residents of the plan. The temporaries of the step become workspaces of the ops that represent the step
 (runtime/capture/recorded_update_ops.h).
 """
 
@@ -23,8 +23,8 @@ LARGEST_REPLACED = 1 << 20  # the most bytes of states that a step may replace b
 
 
 def with_recorded_update(plan, chosen, model, card) -> CompiledPlan:
-    """Returns a plan of the same step followed by the optimizer's step. The plan must have been recorded on
-    the card, and the card's context must be open. Raises Refused."""
+    """Returns a plan of the step of `plan` followed by the optimizer's step. `plan` must have been recorded
+    on the card, and the card's context must be open. Raises Refused."""
     why = f"rematlas: the step of {chosen.name} cannot be recorded from shapes: "
     try:
         with torch.no_grad(), generators_put_back("cpu"), Uncompiled() as uncompiled:

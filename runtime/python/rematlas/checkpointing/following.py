@@ -47,8 +47,8 @@ def makes_its_own(op) -> bool:
 @functools.cache
 def into_new_memory(name: str) -> str:
     """Returns the name of the op that computes the same into new memory as this in-place op: aten.add.Tensor
-    for aten.add_.Tensor. If a dispatch mode is on, functions of ATen that consist of several ops call that op
-    instead of the in-place op."""
+    for aten.add_.Tensor. If a dispatch mode is on, functions of ATen that consist of several ops may call the
+    op with new memory instead of the in-place op."""
     namespace, op, overload = name.split(".", 2)
     return f"{namespace}.{op.removesuffix('_')}.{overload}"
 
@@ -77,10 +77,10 @@ class Place:
 
 
 class Following:
-    """The policy of one call, for `create_selective_checkpoint_contexts`. `regions`: the regions that the
-    call may belong to, the likeliest first. The call is attributed to the region of which the most expected
-    ops have run. `trusted(region)`: whether the region's last call ran the expected ops; if not, nothing is
-    saved."""
+    """The policy function for one call of a region, for `create_selective_checkpoint_contexts`. `regions`:
+    the regions that the call may belong to, the likeliest first. The call is attributed to the region of
+    which the most expected ops have run. `trusted(region)`: whether the region's last call ran the expected
+    ops; if not, nothing is saved."""
 
     def __init__(self, regions, trusted):
         self.places = [Place(region) for region in regions]
@@ -108,5 +108,6 @@ class Following:
         return max(self.places, key=lambda place: place.passed)
 
     def ran(self) -> bool:
-        """Says whether any op was seen. Without gradients torch checkpoints nothing, so no op is seen."""
+        """Says whether any op was seen. In a forward without gradients no op is seen, because torch then
+        checkpoints nothing."""
         return bool(self.saved)

@@ -72,8 +72,8 @@ class SelectivePolicy:
         )
 
     def __call__(self, module: str | None = None):
-        """Returns the `context_fn` of the module with this path; without a path, the contexts of the next
-        call."""
+        """Returns the `context_fn` of the module with this path. Without a path, the policy is itself the
+        `context_fn`, so this returns the contexts of the next call."""
         if module is None:
             return self.contexts(self.likeliest_first(), has_name=False)
         if module not in self.regions:
@@ -144,8 +144,8 @@ class SelectivePolicy:
         return regions[self.next :] + regions[: self.next]
 
     def note_end(self, following) -> None:
-        """Called when the forward of the call is over. Notes whether the forward ran the expected ops, and
-        warns the first time that one did not."""
+        """Called when the forward of the call is over. Notes whether the forward ran the expected ops. Warns
+        the first time that a forward did not."""
         place = following.furthest()
         module = place.region.module
         if place.is_complete():
@@ -166,7 +166,7 @@ class SelectivePolicy:
 
 
 class Rerun:
-    """The context of a rerun. A backward may enter it several times (retain_graph)."""
+    """The context of a rerun of a region's forward. A backward may enter it several times (retain_graph)."""
 
     def __init__(self, policy, following, context):
         self.policy = policy

@@ -14,7 +14,7 @@ FORMAT = "rematlas.policy"
 @dataclasses.dataclass(frozen=True, slots=True)
 class ExpectedOp:
     """An op that a region expects. `name`: for example aten.mm.default. `tensors`: types and sizes
-    (f32[8,64]) of the tensors that the op reads, without tensors that have no axes."""
+    (f32[8,64]) of the tensors that the op reads, except for tensors without axes."""
 
     name: str
     tensors: tuple

@@ -77,8 +77,8 @@ def graph_for_card(options, model, args, kwargs) -> str:
 
 
 def check_device(options, model) -> None:
-    """Checks the options of a step that really runs: no options for steps from shapes are allowed, and the
-    model must be on the given device. Ends the command if they are wrong."""
+    """Checks the options of a step that really runs: options for steps from shapes are not allowed, and the
+    model must be on the given device. Ends the command if this is not so."""
     for name in ("device_profile", "host_profile", "values", "autocast"):
         if getattr(options, name):
             wrong(f"--{name.replace('_', '-')}: goes with --device meta")

@@ -29,7 +29,7 @@ def write(path, text) -> None:
 
 
 def add_example(parser, *lines: str) -> None:
-    """Puts these commands at the end of the help."""
+    """Puts these lines, which are example commands, at the end of the help."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "\n  ".join(("Example:" if len(lines) == 1 else "Examples:", *lines))
 
@@ -54,7 +54,7 @@ class NotMade(Exception):
 
 
 class ModelFunction:
-    """The function of the command line, with the keywords that --set gives."""
+    """The function that the command line names, with the keywords that --set gives."""
 
     def __init__(self, options):
         self.name = options.function

@@ -1,2 +1,2 @@
-"""Answers and requests of the compiled part as typed values. Nothing else in the package knows the texts and
-numbers that the compiled part uses."""
+"""Turns answers and requests of the compiled part into typed values. The rest of the package does not know
+the texts and numbers in which the compiled part gives and takes them."""

@@ -6,8 +6,8 @@ import json
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WorkingBudget:
-    """A budget that is known to work. `share` and `share_of_activations` are empty if the budget has no such
-    form."""
+    """A budget that is known to work. `share` and `share_of_activations` give it as a share; each is empty if
+    the budget cannot be given in this form."""
 
     bytes: int  # bytes of all tensors on the device, including those outside of the step
     share: str  # "61.5%"
@@ -47,7 +47,7 @@ class Shortage:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PlanAnswer:
-    """The known facts about a step, and about the last schedule that was found. Unknown facts are None."""
+    """What is known about a step and about the newest schedule. Unknown facts are None."""
 
     ops: int
     whole_peak_bytes: int  # the peak without recomputation
@@ -65,9 +65,9 @@ class PlanAnswer:
     others_bytes: int = 0  # bytes that the other open forwards hold while one of them runs
     error: str | None = None
     infeasible: Shortage | None = None
-    # On a GPU: the bytes that the allocator has handed out at the peak; the bytes that the allocator then
-    # holds of the device, including fragmentation; and the memory that the device must have for the step, for
-    # all that is now beside the step, and for the driver and other processes.
+    # The next three are set only on a GPU: the bytes that the allocator has handed out at the peak; the bytes
+    # of the device that the allocator holds then, including fragmentation; and the memory that the device
+    # must have for the step, for all that is now beside the step, and for the driver and other processes.
     allocated_peak_bytes: int | None = None
     reserved_peak_bytes: int | None = None
     device_bytes: int | None = None
@@ -97,7 +97,7 @@ PLAN_ANSWER_FIELDS = frozenset(field.name for field in dataclasses.fields(PlanAn
 
 @dataclasses.dataclass(frozen=True)
 class LastStep:
-    """The last step that a plan ran."""
+    """The newest step that a plan ran."""
 
     peak_bytes: int | None  # None if it was not measured
     arena_bytes: int
@@ -108,7 +108,7 @@ class LastStep:
 
     @classmethod
     def of(cls, text: str) -> "LastStep | None":
-        """Returns None for a plan that is not bound."""
+        """Reads the compiled part's text. Returns None for a plan that is not bound."""
         told = json.loads(text)
         return cls(**told) if told else None
 

@@ -1,5 +1,5 @@
-"""Functions that the compiled part calls, with the number of a forward, to request work from Python or to
-report an event.
+"""Functions that the compiled part calls to request work from Python or to report an event. They get the
+number of a forward.
 
 No caller could catch an error that is raised here, such as an interrupt. So errors are kept, and raised when
 the compiled part returns to Python.
@@ -20,8 +20,8 @@ def original_is_wanted(number):
 
 
 def gradients_are_taken(number):
-    """Called when a backward has updated the parameters or has added to the sums of gradients. Runs the parts
-    of `updates.parts_of_taking`; a part that an interrupt cuts off is run again."""
+    """Called when a backward has updated the parameters or has added to the sums of gradients. Runs the
+    functions in `updates.parts_of_taking`. A function that an interrupt cuts off is run again."""
     updates = open_forwards[number].owner.updates
     for part in updates.parts_of_taking:
         try:
@@ -48,7 +48,7 @@ def hooks_are_asked_for(number):
         raise
 
 
-# by the number with which the compiled part asks
+# the functions in the order of the numbers by which the compiled part asks for them
 ASKED = (original_is_wanted, gradients_are_taken, backward_is_over, hooks_are_asked_for)
 
 

@@ -1,4 +1,4 @@
-"""A plan in the compiled part: the graph of a step, and the last schedule that was found for it."""
+"""A plan in the compiled part: the graph of a step, and the newest schedule that was found for it."""
 
 import functools
 import json
@@ -15,7 +15,7 @@ class CompiledPlan:
 
     def __init__(self, made):
         self.made = made
-        # Planned steps call these methods. They are looked up once, because a lookup takes longer than the
+        # Each planned step calls these methods. They are looked up once, because a lookup takes longer than a
         # call. `forward` takes (tensors, inputs, in an arena, measured) and returns (outputs, number of the
         # forward, why there are no outputs).
         self.forward = made.forward
@@ -45,8 +45,8 @@ class CompiledPlan:
             return cls.read(path, device)
 
     def with_optimizer(self, groups, ending: dict):
-        """Returns a plan of the same step with updates by these groups at its end. The plan has no schedule
-        yet."""
+        """Returns a plan of the same step with the updates of these groups of parameters at its end.
+        `ending`: see updates/ending.py. The plan has no schedule yet."""
         return CompiledPlan(self.made.with_optimizer(json.dumps(groups), json.dumps(ending)))
 
     def trained_names(self) -> list:
@@ -83,8 +83,8 @@ class CompiledPlan:
     # Running.
 
     def bind(self, watch, tensors, owner: str, states=None) -> None:
-        """Makes the last schedule ready to run on these tensors. A plan with updates takes the optimizer's
-        `states`."""
+        """Makes the newest schedule ready to run on these tensors. `states`: the optimizer's states, for a
+        plan with updates."""
         bound = watch.names, tensors, len(watch.parameters), owner
         if states is None:
             self.made.bind(*bound)

@@ -15,9 +15,9 @@ def other_bytes(tensors, inputs, device: str) -> int:
 
 @functools.cache
 def fits_tensors_loosely(device: str) -> bool:
-    """Says whether blocks from the device's own allocator may be larger or slower than memory that is
-    allocated once for the step. On the CPU the system's blocks may be. On a GPU libtorch's blocks may be,
-    unless it uses expandable segments."""
+    """Says whether the blocks of the device's own allocator may be larger than the tensors, or slower than
+    one block that is allocated once for all tensors of the step. This is so on the CPU, and on a GPU unless
+    libtorch uses expandable segments."""
     return device == "cpu" or ops.hands_out_larger_blocks(device)
 
 

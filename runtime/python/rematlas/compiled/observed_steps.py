@@ -72,7 +72,7 @@ class StepRecording:
         return self.made.refusal()
 
     def other_thread(self) -> str:
-        """Returns an op that another thread ran during the recording, if the recording is disturbed."""
+        """If the recording is disturbed, returns an op that another thread ran during it."""
         return self.made.other_thread()
 
     def eviction_changed(self) -> bool:
@@ -99,8 +99,8 @@ class StepRecording:
         return tuple(self.made.loss())
 
     def expect_loss(self, most: int, kept: int) -> None:
-        """Assumes a loss with this peak and these kept bytes, in a step from shapes, which has no loss of its
-        own."""
+        """Assumes that the step's loss has this peak and keeps this many bytes for its backward. Called for a
+        step from shapes, which has no loss of its own."""
         self.made.expect_loss(most, kept)
 
     def held_bytes(self) -> int:

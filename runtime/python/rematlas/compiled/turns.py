@@ -20,8 +20,9 @@ class Busy(RuntimeError):
 
 def when_free(begin, is_evicting=False):
     """Calls `begin` until it does not raise Busy, and returns its result. Waiting helps, because other
-    threads soon finish their forward or backward. Raises Busy if this thread itself is in an observed step,
-    or if the other threads take too long. `is_evicting`: eviction is in force."""
+    threads soon finish their forward or backward. Raises Busy at once if this thread itself is in an observed
+    step; otherwise after LONGEST_WAIT. `is_evicting`: whether eviction is in force, which alone does not
+    count as an observed step."""
     is_own = torch._C._dispatch_tls_is_dispatch_key_included(OWN_KEY) and not is_evicting
     end = time.monotonic() + (0 if is_own else LONGEST_WAIT)
     while True:

@@ -95,12 +95,12 @@ class OnlineEviction:
     """The context that `evict` returns."""
 
     def __init__(self, model, budget: int, options: dict, device=None):
-        """`options`: in the form that the compiled Eviction takes them."""
+        """`options`: the options in the form that the compiled Eviction takes."""
         self.model, self.budget = model, budget
         self.options = json.dumps(options)
         self.device = device and str(torch.device(device))
         self.eviction = None
-        self.is_left = False  # nobody needs it any more, but it could not be ended then
+        self.is_left = False  # the context is no longer needed, but could not be ended at that time
         self.hooks = PathHooks() if options["record"] and model is not None else None
 
     def __enter__(self):
@@ -127,13 +127,14 @@ class OnlineEviction:
         self.eviction, in_force = eviction, self
         python_reads.watch(eviction)
         untracked_writes.watch()
-        # Each step needs the optimizer's tensors. If they were evicted, their ops would have to run again.
+        # Each step needs the optimizer's tensors, so they are never evicted: otherwise the ops that made them
+        # would have to run again.
         self.after_updates = register_optimizer_step_post_hook(
             lambda optimizer, *_: eviction.stays(kept_by(optimizer))
         )
         if self.hooks:
             self.hooks.start(self.model, eviction, Watch(self.model).walked)
-        self.model = None  # the program may free the model while eviction is in force
+        self.model = None  # so that the program can free the model while eviction is in force
         return self
 
     def __exit__(self, _, error, __):
@@ -213,8 +214,8 @@ def bytes_in(budget) -> int:
 
 
 def forget_failed_backward():
-    """Runs a small backward. When an op of a backward fails, the remaining nodes of that backward and their
-    tensors stay in the thread's queue until the next backward."""
+    """Runs a small backward. If an op of a backward fails, the remaining nodes of that backward and their
+    tensors stay in the thread's queue until the next backward; this call frees them."""
     with torch.enable_grad():
         torch.zeros((), requires_grad=True).backward()
 
@@ -235,7 +236,8 @@ def kept_by(optimizer) -> list:
 
 
 def leave_to_parent():
-    """Ends eviction in a process that was forked within the context, such as a worker that loads data."""
+    """Ends eviction in a process that was forked within the context, such as a worker that loads data. The
+    parent's eviction goes on."""
     global in_force
     if in_force is not None:
         classes.Eviction.leave_to_parent()

@@ -55,10 +55,10 @@ class SharedEviction:
 
 
 class Fallback:
-    """Keeps a budget in bytes, by running steps under eviction that are not known to fit. `choice`: with
-    "evict" steps are evicted from the first one on; with None a step is first planned from shapes, if its
-    shapes tell enough. Eviction stays in force after the forward of such a step, because the caller then runs
-    the backward and the optimizer. It ends with the next step that needs no eviction."""
+    """Keeps a budget in bytes: steps that are not known to fit run under eviction. `choice`: "evict" evicts
+    from the first step on; with None a step is first planned from shapes, if the shapes tell enough. Eviction
+    stays in force after the forward of such a step, because the caller then runs the backward and the
+    optimizer. It ends with the next step that needs no eviction."""
 
     of_process = Living()
 
@@ -70,7 +70,7 @@ class Fallback:
         self.evicted_steps = 0
         self.backwards = 0  # backwards under eviction that had ended when the last evicted forward began
         self.has_failed = False  # eviction could not begin
-        self.cannot_keep = False  # some step needed more than the budget even under eviction
+        self.cannot_keep = False  # some step needed more bytes than the budget even under eviction
         self.has_not_fitted = False  # some step of the original did not fit
         self.others_are_open = False  # other forwards were open when the last forward began
         Fallback.of_process.add(self)
@@ -99,8 +99,8 @@ class Fallback:
         return keeps_budget and not fits
 
     def about_the_budget(self, fits) -> str:
-        """Returns the text that follows "the original" in messages. The text says whether such steps keep a
-        budget in bytes; it is empty if the budget is a share."""
+        """Returns the text that follows "the original" in messages. It says whether steps of the original
+        keep the budget in bytes. Empty if the budget is a share."""
         if self.budget is None:
             return ""
         if self.evicts(fits):

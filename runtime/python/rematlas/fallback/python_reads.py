@@ -1,5 +1,4 @@
-"""Python can access a tensor's memory without any operator. An evicted tensor is made again before such an
-access."""
+"""Makes an evicted tensor again before Python accesses its memory without an op."""
 
 import enum
 import threading
@@ -11,7 +10,7 @@ import torch
 class Look(enum.IntEnum):
     """How Python accesses a tensor's memory. The numbers are the same in the compiled part."""
 
-    NOW = 0  # reads it at once
+    NOW = 0  # reads the memory at once
     ON = 1  # keeps access for reading
     AND_CHANGE = 2  # keeps access for reading and writing
 

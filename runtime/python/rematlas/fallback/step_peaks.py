@@ -55,7 +55,7 @@ class StepPeaks:
 
     def __init__(self, budget, choice=None):
         """`choice`: see Fallback."""
-        self.budget = budget  # bytes; None if the budget is a share, which counts only the step
+        self.budget = budget  # bytes; None for a share, which does not limit the bytes beside the step
         self.choice = choice
         self.step_log = None
         self.device = ""
@@ -73,7 +73,8 @@ class StepPeaks:
         StepPeaks.of_process.add(self)
 
     def look(self) -> None:
-        """Measures the present step so far, and with it the present steps of other modules."""
+        """Measures the peak of the present step so far. The peak also counts for the present steps of other
+        modules."""
         if self.is_measured and self.runner is not None:
             StepPeaks.learn(self.device)
 
@@ -102,8 +103,7 @@ class StepPeaks:
             )
 
     def advice(self, runner: Runner) -> str:
-        """Returns what would keep the budget. Does not suggest an option that the caller has already
-        chosen."""
+        """Returns what would keep the budget, without an option that the caller has already chosen."""
         is_evicted = self.choice == "evict" and ADVICE[runner] is KEPT_OR_RAISED
         return "a larger budget keeps it" if is_evicted else ADVICE[runner]
 

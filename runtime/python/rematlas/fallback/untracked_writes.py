@@ -1,4 +1,4 @@
-"""Handles work without operators: eviction sees neither the reads nor the writes of such work."""
+"""Handles work that runs without the dispatcher. Eviction sees neither its reads nor its writes."""
 
 import sys
 import threading
@@ -41,9 +41,9 @@ def started_as(start):
 
 
 class UntrackedWrites:
-    """Handles work without operators while eviction is in force. Threads that start during eviction are
-    followed. CUDA graphs are refused before anything is captured. Functions that torch.compile has compiled
-    run uncompiled, because compiled kernels use addresses."""
+    """Handles work without the dispatcher while eviction is in force. Ops of threads that start during
+    eviction are seen, too. CUDA graphs are refused before anything is captured. Functions that torch.compile
+    has compiled run uncompiled, because compiled kernels use addresses."""
 
     def __init__(self):
         self.replaced = []

@@ -36,8 +36,8 @@ class StepBudget:
         return cls(text, None, float(share[1]) / 100)
 
     def of(self, plain_bytes: int, beside_bytes: int) -> int:
-        """Returns the budget in bytes. A share counts only the step, so the bytes beside the step are
-        added."""
+        """Returns the budget in bytes. If it is a share, the share is taken of the step alone, and the bytes
+        beside the step are added."""
         if self.bytes is not None:
             return self.bytes
         return beside_bytes + int(self.share * (plain_bytes - beside_bytes))

@@ -7,12 +7,12 @@ from .. import compiled_code_calls
 
 # A listener has the methods `run_begins(code, graph, is_backward)`, `run_ends()` and `left_out()`.
 # `run_begins` returns whether `run_ends` is to be called at the end of the run. `code` is a number for the
-# code. `graph` is a number that forward and backward have in common.
+# code. `graph` is a number that is the same for forward and backward of a graph.
 listeners = weakref.WeakSet()
 
 
 def listen(listener) -> None:
-    """Adds a listener until `leave(listener)`, or until the listener is freed. If `run_begins` raises an
+    """Adds a listener. It stays until `leave(listener)`, or until it is freed. If its `run_begins` raises an
     error, the code does not run."""
     compiled_code_calls.wrap(tell)
     listeners.add(listener)
@@ -37,8 +37,8 @@ def leave(listener) -> None:
 
 @contextlib.contextmanager
 def left_out():
-    """A context in which listeners measure nothing. Memory that planning takes within it belongs to no
-    step."""
+    """A context in which listeners measure nothing. Planning runs in it, because the memory that planning
+    takes belongs to no step."""
     with contextlib.ExitStack() as stack:
         for listener in list(listeners):
             stack.enter_context(listener.left_out())

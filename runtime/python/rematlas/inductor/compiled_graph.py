@@ -1,4 +1,4 @@
-"""Cuts a joint graph of torch.compile into a forward and a backward that keep a budget."""
+"""Cuts a joint graph of torch.compile into a forward and a backward so that their peak is within a budget."""
 
 import dataclasses
 import functools
@@ -31,8 +31,9 @@ from .torch_internals import (
 )
 
 MOST_TRIES = 4
-# Each try aims at this many bytes below the budget, and also subtracts the bytes by which the try before
-# exceeded the budget. The generated text has alignments and small tensors that the plan does not know.
+# Each try asks the solver for a peak this many bytes below the budget, and also subtracts the bytes by which
+# the previous try exceeded the budget. The margin is for alignments and small tensors in the generated text
+# that the plan does not know.
 MARGIN = 1 << 16
 
 
@@ -49,7 +50,7 @@ class CompiledGraph:
     lowered_bytes: int = 0  # the peak of the chosen cut, computed from the text that inductor generates
     # The peak of the solver's schedule; None if there is no schedule, or if there are several graphs.
     planned_bytes: int | None = None
-    overhead: float = 1.0  # the overhead of that schedule
+    overhead: float = 1.0  # the overhead of the solver's schedule
     bound: float | None = None  # a proven lower bound on the overhead
     tries: int = 0  # the number of schedules that were lowered
     planning_seconds: float = 0.0  # time in addition to the time that torch takes without a budget
@@ -92,16 +93,16 @@ class BudgetedGraph:
     """Cuts a joint graph so that its step keeps a budget."""
 
     def __init__(self, joint, inputs, options, budget, seconds, passing_bytes=0):
-        """`passing_bytes`: bytes of tensors that exist now, but only during this call."""
+        """`passing_bytes`: bytes of tensors that exist now but will be freed when this call ends."""
         self.began = time.perf_counter()
         self.joint, self.inputs, self.options = without_checkpoints(joint), inputs, options
         self.budget, self.seconds = budget, seconds
-        self.ahead = CodeAhead()  # the code of graphs whose texts keep the budget
+        self.ahead = CodeAhead()  # the code of graphs whose peak in the generated text is within the budget
         self.plain = None  # the Cut that torch.compile alone makes
         self.best = None  # the Cut that the method `cut` has chosen
         self.between = Pause(0, 0)  # the pause between forward and backward; zero while it is unknown
         self.step = None  # the KernelStep, once torch has removed unread nodes from the joint graph
-        self.growth = 1.0  # the compiled graph may be used for sizes up to this factor larger
+        self.growth = 1.0  # the compiled graph may be used for sizes that are larger by up to this factor
         self.sizes = sizes_that_change(joint.graph)
         self.larger = tuple(LargerSizes(self.sizes, factor) for factor in FACTORS) if self.sizes else ()
         device = device_of_inputs(joint)
@@ -110,8 +111,8 @@ class BudgetedGraph:
         self.beside_bytes = max(0, alive_bytes(device) - self.input_bytes - passing_bytes)
 
     def cut(self) -> tuple[tuple, CompiledGraph]:
-        """Returns forward and backward graphs that keep the budget, and the result. Raises Infeasible if no
-        cut was found that keeps the budget."""
+        """Returns the forward and the backward graph, whose peak is within the budget, and a CompiledGraph.
+        Raises Infeasible if no such cut was found."""
         least = self.plain_end_bytes()
         if self.budget.bytes is None or least <= self.budget.bytes:
             least = self.cut_plainly(self.budget.bytes).lowered_bytes
@@ -134,8 +135,8 @@ class BudgetedGraph:
         return sum(bytes_of(node) for node in returned if hasattr(node, "meta") and is_tensor(node))
 
     def know_between(self, pause: Pause, cut: Cut) -> int:
-        """From now on counts the memory of eager code between forward and backward. Returns the peak bytes of
-        the step with `cut`, which was made without this knowledge."""
+        """From now on also counts the memory that eager code takes between forward and backward. Returns the
+        peak bytes of the step with `cut`, which was made without this memory."""
         self.between = pause
         if self.plain is not None:
             self.plain.lowered_bytes = self.step_bytes(self.plain.forward, self.plain.backward)
@@ -143,7 +144,8 @@ class BudgetedGraph:
 
     def step_bytes(self, forward: TextMemory, backward: TextMemory, larger=None) -> int:
         """Returns the peak bytes of the step, including the tensors that do not belong to the graph.
-        `larger`: the LargerSizes for which the two memories were computed."""
+        `larger`: the LargerSizes for which the memories of forward and backward were computed; None for the
+        sizes of the compiled call."""
         inputs, between = self.input_bytes, self.between
         if larger is not None:
             values = [node.meta["val"] for node in held_inputs(self.joint)]
@@ -153,8 +155,8 @@ class BudgetedGraph:
         return max(forward.peak_bytes, forward.end_bytes + later) + inputs + self.beside_bytes
 
     def largest_growth(self, cut: Cut, budget: int) -> float:
-        """Returns the largest factor by which the sizes that may change can grow while the cut keeps the
-        budget."""
+        """Returns the largest factor by which the sizes that may change can grow while the peak of the cut
+        stays within the budget."""
         found = 1.0
         for sizes, first, second in zip(self.larger, cut.forward.larger, cut.backward.larger, strict=True):
             if self.step_bytes(first, second, sizes) > budget:
@@ -163,8 +165,8 @@ class BudgetedGraph:
         return found
 
     def cut_plainly(self, budget=None) -> Cut:
-        """Cuts the graph as torch.compile alone does. If the cut keeps the given budget, both graphs are also
-        compiled."""
+        """Cuts the graph as torch.compile alone does. If the peak is within the given budget, both graphs are
+        also compiled."""
         if self.plain is None:
             self.plain = self.lowered(self.plain_modules, budget)
         return self.plain
@@ -175,7 +177,7 @@ class BudgetedGraph:
 
     def plain_end_bytes(self) -> int:
         """Returns the bytes of tensors that exist between forward and backward if torch.compile alone cuts
-        the graph. They are known before anything is lowered, and they are a lower bound on the peak."""
+        the graph. This number is known before anything is lowered, and is a lower bound on the peak."""
         forward = self.plain_modules[0].graph
         arguments = {storage_of(node) for node in forward.find_nodes(op="placeholder")}
         made = {}
@@ -192,9 +194,9 @@ class BudgetedGraph:
             told.graph_text, told.schedule_text = cut.answer.graph_text, cut.answer.schedule_text
 
     def tightened(self, budget: int, told: CompiledGraph) -> Cut:
-        """Returns the first cut whose text keeps the budget; if there is none, the cut with the smallest
-        peak. If inductor allocates a tensor that the schedule writes over another one, the next schedule
-        allocates the tensor, too. The bytes by which the text exceeds the budget for other reasons are
+        """Returns the first cut whose peak in the generated text is within the budget; if there is none, the
+        cut with the smallest peak. If the schedule writes a tensor over another one, but inductor allocates
+        it, the next schedule allocates it, too. If the peak is too large for other reasons, the excess is
         subtracted from the budget of the next schedule."""
         best, asked = None, budget - self.beside_bytes - min(MARGIN, budget // 1000)
         for told.tries in range(1, MOST_TRIES + 1):
@@ -216,14 +218,14 @@ class BudgetedGraph:
 
     @property
     def reserved_bytes(self) -> int:
-        """The peak bytes of eager code between forward and backward, without the tangents, because these are
-        part of the schedule."""
+        """The peak bytes of eager code between forward and backward. Tangents are not counted, because they
+        are tensors of the schedule."""
         tangents = [node for node in self.joint.graph.nodes if is_tangent(node) and is_tensor(node)]
         return max(0, self.between.peak_bytes - sum(map(bytes_of, tangents)))
 
     def smallest(self) -> Cut:
-        """Returns the cut by the schedule with the smallest peak that the solver finds, or torch's own cut if
-        the peak of that is smaller."""
+        """Returns the cut by the schedule with the smallest peak that the solver finds; torch's own cut if
+        its peak is smaller."""
         found = self.planned(0, self.reserved_bytes)
         if isinstance(found, NoSaveSet) and not found.is_proven:
             found = self.planned(found.needed_bytes, self.reserved_bytes)
@@ -233,9 +235,9 @@ class BudgetedGraph:
         return min(plain, found, key=lambda cut: cut.lowered_bytes)
 
     def least_saved(self) -> Cut:
-        """Returns the cut that leaves the most room to the other graphs of the step. While another graph
-        runs, the bytes that this graph saves stay allocated. So the chosen cut has the smallest sum of these
-        bytes and its own peak."""
+        """Returns the cut that leaves the most room to the other graphs of the step. The bytes that this
+        graph saves stay allocated while another graph runs, so the cut has the smallest sum of these bytes
+        and of its own peak."""
         plain = self.cut_plainly()
         asked = plain.lowered_bytes - self.beside_bytes
         found, reserved = self.planned(asked, asked), asked
@@ -248,8 +250,9 @@ class BudgetedGraph:
         return min(cuts, key=lambda cut: cut.forward.end_bytes + cut.lowered_bytes)
 
     def planned(self, asked: int, reserved: int = 0, budget: int | None = None) -> Cut | NoSaveSet:
-        """Cuts the graph by the solver's schedule for `asked` bytes. `reserved`: how many of these bytes must
-        be free between forward and backward. If the cut keeps `budget`, it is also compiled."""
+        """Cuts the graph by a schedule that the solver finds for `asked` bytes. `reserved`: how many of these
+        bytes must be free between forward and backward. If the peak of the cut is within `budget`, both
+        graphs are also compiled."""
         answer = None
 
         def choose(graph, node_info):
@@ -269,13 +272,13 @@ class BudgetedGraph:
         return dataclasses.replace(self.lowered(modules, budget), answer=answer)
 
     def digest(self) -> str:
-        """Returns a digest of the graph and of the sizes that it is planned for. Other graphs of the step
-        have other digests."""
+        """Returns a digest of the graph and of the sizes that it is planned for. It distinguishes the graphs
+        of a step."""
         nodes = [f"{node.name} {node.target} {node.meta.get('val')}" for node in self.joint.graph.nodes]
         return hashlib.sha256("\n".join((*nodes, str(self.sizes))).encode()).hexdigest()
 
     def cut_by(self, choose) -> tuple:
-        """Returns forward and backward graphs by the save set that `choose(graph, node_info)` returns."""
+        """Returns the forward and the backward graph. `choose(graph, node_info)` returns the save set."""
         answer = None
 
         def saved_nodes(graph, node_info):
@@ -298,8 +301,8 @@ class BudgetedGraph:
 
     def lowered(self, modules, budget: int | None = None) -> Cut:
         """Reads the memory of both graphs from the texts that inductor generates, and compiles the graphs if
-        their peak is within the budget. While backward runs, the results of forward still exist, and so do
-        the tangents, which autograd holds."""
+        their peak is within the budget. The results of forward and the tangents count while backward runs,
+        because the caller and autograd hold them."""
         forward, backward = modules
         count = self.options["num_fwd_outputs"]
         returned = outputs_of(forward.graph)[:count]
@@ -343,8 +346,8 @@ def check_runs(forward, backward) -> None:
 
 
 def without_checkpoints(joint):
-    """Returns a copy of the joint graph without the marks of torch.utils.checkpoint, because the solver
-    chooses what is recomputed."""
+    """Returns a copy of the joint graph without the marks of torch.utils.checkpoint. The solver alone chooses
+    what is recomputed."""
     module = copied(joint)
     for node in module.graph.nodes:
         if node.meta.get("recompute") in (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUTE):

@@ -37,7 +37,7 @@ class BudgetedStep:
     def __init__(self, target, budget, seconds, options, is_compared=False):
         self.target, self.budget, self.seconds = target, budget, seconds
         self.is_compared = is_compared  # the next measured call compares it with the plainly compiled step
-        self.difference = None  # the Difference of that comparison
+        self.difference = None  # the Difference that the comparison found
         mode, given = options.pop("mode", None), options.pop("options", None) or {}
         if mode is not None:
             given = {**torch._inductor.list_mode_options(mode), **given}
@@ -48,13 +48,13 @@ class BudgetedStep:
         self.more_bytes = 0  # additional bytes that the caller held when the step was last compiled again
         self.times_anew = 0  # how often the step was compiled again because the caller held more bytes
         self.compiled = self.compile(WhatIsLeft())
-        self.measured = None  # the MeasuredStep of the first step, until the next call decides about the cuts
-        self.measured_graphs = set()  # numbers of the graphs that have run in that step
+        self.measured = None  # the MeasuredStep of the first call, until the next call decides about the cuts
+        self.measured_graphs = set()  # numbers of the graphs that have run in the measured step
         self.is_called = False  # a measured call is running
         self.record = ""  # the key of the StepRecord next to torch's cache
         self.calls = 0
-        self.is_measured = False  # the peak of this step counts, as no kernels are measured or compiled in it
-        self.is_told = False  # the log has a warning about a peak above the budget
+        self.is_measured = False  # the peak of this step counts: no kernels are measured or compiled in it
+        self.is_told = False  # the log already has a warning about a peak above the budget
 
     def compile(self, way):
         """Makes the next call compile the target again. Returns the result of torch.compile."""
@@ -71,8 +71,8 @@ class BudgetedStep:
         self.partitioner.graphs = [decision.told for decision in decisions]
 
     def callable(self):
-        """Returns the object that the caller calls: torch's module, or a function that wraps the given
-        one."""
+        """Returns the object that the caller calls: torch's compiled module, or a function that wraps the
+        caller's function."""
         if isinstance(self.target, torch.nn.Module):
             self.compiled.forward = self.call
             return self.compiled
@@ -131,9 +131,10 @@ class BudgetedStep:
             )
 
     def first_call(self, args, kwargs, device):
-        """Runs the first call. Records of graphs are kept next to torch's cache, so if the graphs come from
-        the cache, no graph is cut. If there is no record, a new key for the cache is used, so that no graph
-        comes from the cache: a graph may need another cut when all graphs of the step are known."""
+        """Runs the first call. If torch's cache has the graphs, no graph is cut, and the facts about the
+        graphs come from a StepRecord next to the cache. If there is no record, a new key makes sure that no
+        graph comes from the cache, because all graphs of the step must be seen before their final cuts are
+        chosen."""
         self.beside_bytes = self.partitioner.beside_bytes = self.bytes_beside(args, kwargs, device)
         options = {**self.inductor_options, **self.options}
         self.record = graph_records.key_of(self.partitioner.step_key(), self.target, options, args, kwargs)
@@ -158,15 +159,16 @@ class BudgetedStep:
 
     def lacks_room(self, args, kwargs, device) -> bool:
         """Says whether the step would exceed a budget in bytes because the caller holds more than when the
-        step was compiled: optimizer states, summed gradients, or an open forward."""
+        step was compiled: for example optimizer states, summed gradients, or the tensors of an open
+        forward."""
         if self.budget.bytes is None or not self.graphs or self.times_anew == MOST_TIMES_ANEW:
             return False
         self.more_bytes = alive_bytes(device) - bytes_of_arguments(args, kwargs, device) - self.held_then
         return max(graph.lowered_bytes for graph in self.graphs) + self.more_bytes > self.budget.bytes
 
     def call_anew(self, args, kwargs, device):
-        """Compiles the step again, with the bytes that the caller holds now, and runs it. If the budget has
-        no room for such a step, the step runs as before."""
+        """Compiles the step again, with the bytes that the caller holds now, and runs it. If no such step
+        fits the budget, the step runs as it was compiled before."""
         before = self.forward, self.partitioner, self.held_then
         self.times_anew += 1
         self.is_measured = False
@@ -180,8 +182,9 @@ class BudgetedStep:
         return self.run(args, kwargs)
 
     def call_of_one_graph(self, known: StepRecord, args, kwargs, device):
-        """Runs the step by its record if there is one, otherwise as a step of one graph. Returns the outputs,
-        and whether the step turned out to have several graphs. In this case it must start again."""
+        """Runs the step with the cuts of its record if it has them, otherwise as a step of one graph. Returns
+        the outputs, and whether the step turned out to have several graphs. If so, the step must start
+        again."""
         if known.decisions:
             self.compile_decided(known.decisions, known.between)
         else:
@@ -232,8 +235,8 @@ class BudgetedStep:
         raise without_frames(refusal)
 
     def is_cut_anew(self) -> bool:
-        """Decides about the cuts of all graphs together, because the whole step is now known. Returns whether
-        the graphs are compiled again. Raises Infeasible."""
+        """Chooses the cuts of all graphs together if a whole step has been measured. Returns whether the
+        graphs are compiled again. Raises Infeasible."""
         if self.measured is None:
             return False
         decisions, refusal, measured = [], None, self.measured
@@ -258,8 +261,8 @@ class BudgetedStep:
         return bool(decisions)
 
     def run_begins(self, code, graph, is_backward) -> bool:
-        """Called when the code of a graph begins to run. Returns whether the run belongs to this step; runs
-        of other compiled modules in the same loop do not."""
+        """Called when the code of a graph begins to run. Returns whether the run belongs to this step. Other
+        compiled modules may run in the same training loop."""
         if self.is_called and not is_backward:
             self.measured_graphs.add(graph)
         elif not is_backward or graph not in self.measured_graphs:
@@ -301,7 +304,7 @@ class BudgetedStep:
                 output.register_hook(begins)
 
     def tell_of_no_graph(self, outputs) -> None:
-        """Warns if the step has a backward that dynamo did not compile but left to autograd."""
+        """Warns if the step has a backward that dynamo has left to autograd, so that it was not compiled."""
         tensors = [value for value in pytree.tree_leaves(outputs) if isinstance(value, torch.Tensor)]
         if any(tensor.requires_grad for tensor in tensors):
             log.warning(
@@ -377,14 +380,15 @@ class CompiledStatus:
 
 def without_frames(error):
     """Returns the error without the frames of torch's compilers and of the step, which would hold the step's
-    tensors as long as the error exists. The caller must raise it outside of any `except`."""
+    tensors as long as the error exists. The caller must raise it outside of any `except`: there Python would
+    link it to the error that has these frames."""
     error.__context__ = error.__cause__ = None
     return error.with_traceback(None)
 
 
 def device_of(args, kwargs, compiled) -> torch.device:
-    """Returns the device of the first GPU tensor among the arguments and the parameters; the CPU if there is
-    none."""
+    """Returns the device of the first GPU tensor among the arguments and the parameters; the CPU if none is
+    on a GPU."""
     tensors = [value for value in pytree.tree_leaves((args, kwargs)) if isinstance(value, torch.Tensor)]
     if isinstance(compiled, torch.nn.Module):
         tensors.extend(compiled.parameters())

@@ -10,15 +10,16 @@ from ..compiled.memory import alive_bytes, peak_bytes, reset_peak
 class Pause:
     """The memory of a pause, in bytes above those that are allocated when the pause begins."""
 
-    peak_bytes: int  # the most bytes in the pause
-    kept_bytes: int  # the bytes at its end; negative if the pause frees more than it allocates
+    peak_bytes: int  # the most bytes at any time in the pause
+    kept_bytes: int  # the bytes at the end of the pause; negative if it frees more than it allocates
 
     def times(self, factor: float) -> "Pause":
         return Pause(int(self.peak_bytes * factor), int(self.kept_bytes * factor))
 
 
 class EagerPauses:
-    """Measures a step from now on. The first pause is the time before the first run of a graph."""
+    """Measures the pauses of a step from now on. The first pause is the time before the first run of a
+    graph."""
 
     def __init__(self, device):
         self.device = device

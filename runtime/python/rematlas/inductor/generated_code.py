@@ -1,6 +1,7 @@
-"""Makes inductor generate texts for a forward and its backward, which show the memory of the step, and
-compiled code for the wanted graphs. The code is kept until torch asks for it, so that no graph is lowered
-twice. This file uses private parts of torch."""
+"""Makes inductor generate the texts of a forward and its backward: Python code that allocates buffers and
+calls kernels, so that it shows the memory of the step. For graphs that fit, inductor also makes the compiled
+code. The code is kept until torch asks for it, so that no graph is lowered twice. This file uses private
+parts of torch."""
 
 import dataclasses
 import hashlib
@@ -25,15 +26,15 @@ compile_as_torch_does = compile_fx.fx_codegen_and_compile
 
 @dataclasses.dataclass
 class GraphToLower:
-    """A forward or a backward."""
+    """A forward or a backward graph, with the facts that inductor needs to lower it."""
 
     module: fx.GraphModule
-    held: set[str]  # names of arguments that still exist after the graph drops them
-    # Positions of a backward's arguments that it may overwrite; None if the graph is a forward.
+    held: set[str]  # names of arguments that others hold, so that they exist after the graph drops them
+    # Positions of the arguments of a backward whose memory it may overwrite; None if the graph is a forward.
     given_away: list[int] | None = None
-    returned: int = 0  # how many of a forward's first outputs the caller gets
+    returned: int = 0  # how many outputs of a forward, counted from the first, the caller gets
     larger: tuple = ()  # LargerSizes for which the memory is also computed
-    strides: dict = dataclasses.field(default_factory=dict)  # by argument: strides that forward has chosen
+    strides: dict = dataclasses.field(default_factory=dict)  # by argument: strides chosen in forward
 
     @property
     def is_backward(self) -> bool:
@@ -62,9 +63,9 @@ class GraphToLower:
 
 
 class BufferSizes:
-    """Computes the bytes of the buffers of the graph that inductor is lowering. `held`: arguments that still
-    exist after the graph drops them. `larger`: LargerSizes to use instead of the sizes of the compiled
-    call."""
+    """Computes the bytes of the buffers of the graph that inductor is lowering. `held`: names of arguments
+    that others hold, so that they exist after the graph drops them. `larger`: the LargerSizes to compute
+    with; None for the sizes of the compiled call."""
 
     def __init__(self, graph, held, larger=None):
         self.graph = graph
@@ -110,7 +111,7 @@ class BufferSizes:
 
 
 def kernel_node(buffer: ir.ExternKernel):
-    """Returns the node that an extern kernel runs; None if that is not known."""
+    """Returns the node that an extern kernel computes; None if that node is not known."""
     node = buffer.get_origin_node()
     if node is not None:
         return node
@@ -120,14 +121,14 @@ def kernel_node(buffer: ir.ExternKernel):
 
 @dataclasses.dataclass
 class CodeAhead:
-    """Compiled code of graphs for which torch has not asked yet."""
+    """Compiled code of graphs that torch has not asked for yet."""
 
-    codes: dict[str, object] = dataclasses.field(default_factory=dict)  # by `key_of` the graph
-    seconds: float = 0.0  # the time of compiling, which torch need not spend again
+    codes: dict[str, object] = dataclasses.field(default_factory=dict)  # by the key of a graph, see `key_of`
+    seconds: float = 0.0  # the time of compiling these codes, which torch then does not spend again
 
 
 class _Left(BaseException):
-    """Raised to leave inductor. It is not an Exception, because inductor's handlers would catch that."""
+    """Raised to leave inductor. A BaseException, because inductor catches any Exception."""
 
 
 def memory_of_texts(
@@ -203,7 +204,7 @@ def lower(graph: GraphToLower, is_wanted, ahead: CodeAhead) -> bool:
 
 
 def nodes_of(buffers) -> tuple[str, ...]:
-    """Returns the names of the nodes whose values are in these buffers."""
+    """Returns the names of the nodes whose values these buffers hold."""
     found = filter(None, map(V.graph.try_get_buffer, buffers))
     origins = (buffer.get_origin_node() for buffer in found)
     return tuple(node.name for node in origins if node is not None)
@@ -235,7 +236,7 @@ class LaidOut:
 
 def take_codes(codes_of) -> None:
     """From now on makes torch take the code of a graph from the dictionary `codes_of(partitioner)` if the
-    code is there. The partitioner is the one of the step that is being compiled."""
+    code is there. `partitioner` belongs to the step that is being compiled."""
     if getattr(compile_fx.fx_codegen_and_compile, "is_ours", False):
         return
     compile_by_others = compile_fx.fx_codegen_and_compile
@@ -250,8 +251,8 @@ def take_codes(codes_of) -> None:
 
 
 def key_of(module: fx.GraphModule, arguments, options) -> str | None:
-    """Returns a key. Graphs with equal keys get the same code from inductor. Returns None for a graph that
-    holds tensors or other graphs, because the key would not distinguish them."""
+    """Returns a key for the graph. Graphs with equal keys get the same code from inductor. Returns None for a
+    graph that holds tensors or other graphs, because the key would not distinguish them."""
     if module.graph.find_nodes(op="get_attr"):
         return None
     digest = hashlib.sha256()

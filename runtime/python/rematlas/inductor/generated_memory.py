@@ -10,9 +10,9 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class TextMemory:
-    """The bytes of the tensors that the graph allocates, without its arguments."""
+    """The bytes of the tensors that the graph allocates, not counting its arguments."""
 
-    peak_bytes: int  # the most bytes; minus an argument's bytes once the graph has dropped it
+    peak_bytes: int  # the most bytes; an argument that the graph has dropped counts as negative bytes
     end_bytes: int  # bytes allocated when the graph returns, minus the arguments that it has dropped
     # names of the buffers that get new memory instead of the memory of a dead buffer
     allocated: tuple[str, ...] = ()
@@ -33,8 +33,9 @@ class _Reader:
         self.uses = {}  # by storage: how many names it has
         self.alive = self.peak = 0
         self.allocated = set()  # names of buffers that got new memory
-        self.workspace = 0  # bytes of the workspace of the kernel whose outputs are being named
-        # by the name of a tuple that a kernel returns: the later names of its parts, by the part's expression
+        self.workspace = 0  # bytes of the workspace of the kernel whose outputs get their names now
+        # by the name of a tuple that a kernel returns: for each part's expression, the name that the part
+        # gets later
         self.parts = {}
 
     def bind(self, name, storage) -> None:
@@ -56,7 +57,7 @@ class _Reader:
             self.alive -= storage.bytes
 
     def give(self, name, size) -> None:
-        """Adds an argument. Its bytes count as the caller's until the graph drops it."""
+        """Adds an argument. Its bytes are the caller's, so they do not count until the graph drops it."""
         storage = Storage(size)
         self.uses[storage] = 1
         self.storages[name] = storage
@@ -87,8 +88,8 @@ class _Reader:
         self.bind_made(target)
 
     def bind_made(self, name) -> None:
-        """Adds the tensor that a kernel or an allocation made, or each part of the tuple that a kernel
-        made."""
+        """Adds the tensor that a kernel or an allocation made; for a tuple that a kernel made, adds each of
+        its parts."""
         for made, size in self.made_by(name).items():
             self.bind(made, Storage(size))
             self.allocated.add(made)
@@ -107,8 +108,8 @@ class _Reader:
         return max((self.storages[name].bytes for name in names if name in self.storages), default=0)
 
     def run(self, call) -> None:
-        """Simulates a kernel, whose workspace exists while the kernel runs. A kernel of unknown workspace
-        that changes its arguments is assumed to need as much as its largest argument."""
+        """Simulates a kernel, whose workspace exists while the kernel runs. If a kernel changes its arguments
+        and its workspace is not known, the workspace is assumed to be as large as its largest argument."""
         outs = [keyword.value for keyword in call.keywords if keyword.arg == "out"]
         workspaces = [self.sizes.workspace_of(out.id) or 0 for out in outs if isinstance(out, ast.Name)]
         if not outs and ast.unparse(call.func).startswith(("aten.", "torch.ops.")):
@@ -158,7 +159,7 @@ def call_of(text: str) -> ast.FunctionDef:
 
 
 def parts_of_tuples(statements) -> dict:
-    """Returns, for each tuple's name, the names to which its parts are assigned, by the expression of the
+    """Returns the names that the parts of tuples get, by the name of the tuple and the expression of the
     part. For example, `buf4` is the name for the expression `buf2[1]`."""
     found = {}
     for statement in statements:
@@ -173,9 +174,9 @@ def parts_of_tuples(statements) -> dict:
 
 
 def memory_of(text: str, sizes) -> TextMemory:
-    """Returns the memory of the text. `sizes` has the methods `bytes_of(name)` (None if the name is not a
-    buffer), `workspace_of(name)` (None for an extern kernel that cannot be run alone), and
-    `argument_bytes_of(name)`."""
+    """Returns the memory of the graph whose generated text this is. `sizes` has the methods `bytes_of(name)`
+    (None if the name is not a buffer), `workspace_of(name)` (None for an extern kernel that cannot be run
+    alone), and `argument_bytes_of(name)`."""
     body = call_of(text).body
     reader = _Reader(sizes)
     reader.parts = parts_of_tuples(body)

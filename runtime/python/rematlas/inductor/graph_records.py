@@ -1,5 +1,5 @@
-"""Records of compiled graphs, kept next to torch's cache for processes that take the graphs from the
-cache."""
+"""Records of compiled graphs, kept next to torch's cache. A process that takes graphs from the cache reads
+the facts about them from these records."""
 
 import dataclasses
 import hashlib
@@ -23,12 +23,12 @@ class StepRecord:
     way: str  # a part of the key of torch's cache
     graphs: list[CompiledGraph]
     decisions: list[Decision]  # empty if the graphs keep the cuts of the first call
-    between: PausePerByte | None  # the pause between forward and backward, if the step has one graph
+    between: PausePerByte | None  # if the step has one graph: the pause between its forward and its backward
 
 
 def key_of(partitioner: str, target, options, args, kwargs) -> str:
-    """Returns a digest of the budget, of the compiled target and its options, and of the arguments'
-    shapes."""
+    """Returns a digest of everything that the cuts of a step depend on: the budget, the compiled target, its
+    options, and the shapes of the arguments."""
     parts = [partitioner, torch.__version__, getattr(target, "__qualname__", type(target).__qualname__)]
     parts.append(repr(sorted(options.items())))
     tensors = list(pytree.tree_leaves((args, kwargs)))

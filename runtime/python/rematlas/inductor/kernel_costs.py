@@ -14,7 +14,7 @@ from .node_classes import NodeClass, class_of, is_tensor, packet_of
 
 aten = torch.ops.aten
 RUNS = 3
-LEAST_EXPONENT, LARGEST_EXPONENT = 12, 24  # fused kernels are measured with 2**these numbers
+LEAST_EXPONENT, LARGEST_EXPONENT = 12, 24  # fused kernels are measured on 2**12 to 2**24 numbers
 TRANSCENDENTAL = frozenset(
     getattr(aten, name)
     for name in (
@@ -43,7 +43,8 @@ DEFAULT_SIZE = 4096  # assumed for a dimension about which nothing is known
 
 
 def hint(number) -> int:
-    """Returns the number itself, or, if it is a size that may change, its value in the compiled call."""
+    """Returns the number itself if it is an int. Returns the value in the compiled call if it is a size that
+    may change; DEFAULT_SIZE if that value is not known."""
     if isinstance(number, int):
         return number
     known = number.node.hint if number.node.has_hint() else None
@@ -56,14 +57,14 @@ def bytes_of(node: Node) -> int:
 
 
 def device_of(node: Node) -> torch.device:
-    """Returns the device of the values that a kernel makes. If it makes none, returns the device of the
-    values that it reads."""
+    """Returns the device of the values that a kernel makes; if it makes none, the device of the values that
+    it reads."""
     values = pytree.tree_leaves([made.meta.get("val") for made in (node, *node.all_input_nodes)])
     return next((value.device for value in values if isinstance(value, torch.Tensor)), torch.device("cpu"))
 
 
 def device_of_inputs(module) -> torch.device:
-    """Returns the device of the first tensor on a GPU; the CPU if there is none."""
+    """Returns the device of the first tensor of the graph that is on a GPU; the CPU if there is none."""
     devices = [node.meta["val"].device for node in module.graph.nodes if is_tensor(node)]
     return next((device for device in devices if device.type != "cpu"), torch.device("cpu"))
 
@@ -85,6 +86,7 @@ def seconds_of(run, device) -> float:
     return min(times[1:])
 
 
+# What fused kernels do with each number, by the name of the work.
 WORKS = {
     "move": lambda source, target, generator: torch.neg(source, out=target),
     "function": lambda source, target, generator: torch.tanh(source, out=target),
@@ -94,8 +96,8 @@ WORKS = {
 
 @functools.cache
 def seconds_of_numbers(device, exponent, work) -> float:
-    """Returns the time of a fused kernel that does a work of WORKS for 2**exponent numbers of four bytes. It
-    depends on the size, because small tensors fit into caches."""
+    """Returns the time of a fused kernel that does the named work of WORKS for 2**exponent numbers of four
+    bytes. The time per number depends on their count, because small tensors fit into caches."""
     with unset_fake_temporarily(), torch.no_grad():
         source = torch.ones(1 << exponent, device=device)
         given = (source, torch.empty_like(source), torch.Generator(device))
@@ -103,6 +105,7 @@ def seconds_of_numbers(device, exponent, work) -> float:
 
 
 def exponent_for(numbers) -> int:
+    """Returns the exponent for which a kernel with this count of numbers is measured."""
     return min(max(numbers.bit_length(), LEAST_EXPONENT), LARGEST_EXPONENT)
 
 
@@ -144,8 +147,8 @@ def signature_of_value(value):
 
 
 def sample(layout):
-    """Returns a tensor of small numbers; of zeros if its type is not floating, because it may hold
-    indices."""
+    """Returns a tensor with this layout. If its type is floating, it holds small numbers; otherwise zeros,
+    because its values may be used as indices."""
     sizes, strides, dtype, device = layout
     made = torch.empty_strided(sizes, strides, dtype=dtype, device=device)
     return made.fill_(0.5 if dtype.is_floating_point else 0)
@@ -173,7 +176,7 @@ def tensors_read(node: Node) -> list:
 
 
 def copied_bytes(node: Node, layouts) -> int:
-    """Returns the bytes of the parameters that a kernel reads with other strides than they have. Inductor
+    """Returns the bytes of those parameters that a kernel reads with other strides than they have. Inductor
     copies such parameters right before the kernel. Other tensors are made with the strides with which they
     are read."""
     return sum(
@@ -187,7 +190,7 @@ class KernelCosts:
     """Measures each signature of an extern kernel once in a process. `are_channels_last`: whether inductor
     uses the channels-last layout for images."""
 
-    seconds, workspaces = {}, {}  # by signature and layouts of the inputs; None: cannot be run alone
+    seconds, workspaces = {}, {}  # by signature and layouts of the inputs; None if it cannot be run alone
 
     def __init__(self, are_channels_last: bool):
         self.are_channels_last = are_channels_last
@@ -220,7 +223,8 @@ class KernelCosts:
 
 
 def kept(found: dict, node: Node, layouts, measure):
-    """Returns the result of `measure(run)` for a kernel; None if the kernel cannot be run alone."""
+    """Returns the result of `measure(run)` for a kernel, which is stored in `found`; None if the kernel
+    cannot be run alone."""
     key = (signature(node), tuple(layouts))
     if key not in found:
         found[key] = measured_by(measure, node, layouts)

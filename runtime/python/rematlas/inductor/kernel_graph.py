@@ -14,14 +14,14 @@ from .node_classes import RANDOM_PACKETS, NodeClass, class_of, is_tensor, packet
 from .node_order import outputs_of
 
 MOST_INLINED = 30  # the most nodes computed within a kernel, as inductor's realize_opcount_threshold
-SMALL = 8  # a tensor is small next to a tensor that is at least this many times as large
+SMALL = 8  # a tensor is small compared with another one that is at least this many times as large
 
 
 @dataclasses.dataclass
 class Kernel:
     node: Node
     reads: list  # nodes whose values are in memory, each node once
-    makes: list  # nodes of tensors that the kernel writes
+    makes: list  # nodes of the tensors that the kernel writes to memory
     computes: list  # all nodes that the kernel computes, `node` last
     is_forward: bool
 
@@ -52,7 +52,7 @@ class _Builder:
         self.class_of = {node: class_of(node) for node in self.nodes}
         self.is_forward = is_forward
         self.in_memory = set()
-        self.reads_memory = set()  # all nodes except sizes and values computed only from sizes and constants
+        self.reads_memory = set()  # all nodes, except sizes and values computed only from sizes and constants
         for node in self.nodes:
             kind = self.class_of[node]
             if kind in (NodeClass.FUSED, NodeClass.VIEW):
@@ -69,7 +69,8 @@ class _Builder:
         return [part for user in node.users if user.target is operator.getitem for part in self.parts(user)]
 
     def value_nodes(self, node: Node) -> list:
-        """Returns the nodes whose values this node reads; views and tuples are looked through."""
+        """Returns the nodes whose values this node reads. For a view or a part of a tuple, returns the node
+        that made the value."""
         found, seen, rest = [], set(), list(node.all_input_nodes)
         while rest:
             read = rest.pop()
@@ -114,10 +115,10 @@ class _Builder:
                 self.in_memory.remove(node)
 
     def follows_from_one(self, node: Node) -> bool:
-        """Says whether a fused node is computed from at most one tensor in memory that is not small, and that
-        tensor is not larger than the node itself. Then each kernel that reads the node computes it again,
-        because saving the node is no better than saving that tensor. Nodes computed from random numbers are
-        excluded, because random numbers are drawn only once."""
+        """Says whether a fused node is computed from a single tensor in memory, apart from small ones, and
+        that tensor is not larger than the node itself. If so, each kernel that reads the node computes it
+        again, because saving the node for backward is no better than saving that tensor. Nodes computed from
+        random numbers are excluded, because random numbers are drawn only once."""
         kernel = self.kernel(node)
         size = bytes_of(node)
         large = [bytes_of(read) for read in kernel.reads if SMALL * bytes_of(read) > size]

@@ -1,8 +1,8 @@
-"""Sizes that differ from call to call: how much larger they may become within a budget.
+"""Sizes that differ from call to call, and how much larger they may become within a budget.
 
 A graph with such sizes is planned for the sizes of the call that is compiled. The memory of the generated
-text is also computed for larger sizes. For a call with sizes above the largest ones that keep the budget,
-dynamo compiles the graph again.
+text is also computed for larger sizes. So the largest sizes within the budget are known, and for a call with
+larger sizes dynamo compiles the graph again.
 """
 
 import sympy
@@ -25,7 +25,7 @@ class LargerSizes:
         return expression.xreplace(self.values)
 
     def number(self, number) -> int:
-        """Returns the value of a tensor's size, or of a product of sizes, with the larger sizes."""
+        """Returns the value of a tensor's size, or of a product of sizes, for these larger sizes."""
         if isinstance(number, int):
             return number
         return int(self.put_into(number.node.expr))

@@ -1,5 +1,5 @@
-"""Sorts the nodes of a joint graph by what inductor makes of them: a view, a part of a fused kernel, or a
-kernel."""
+"""Sorts the nodes of a joint graph by how inductor computes them: as a view, as a part of a fused kernel, or
+as a kernel."""
 
 import enum
 import operator
@@ -35,11 +35,12 @@ FUSED_PACKETS = frozenset(
     }
 )
 RANDOM_PACKETS = frozenset({prims.inductor_random, prims.inductor_randint})
-# Ops that only change how a tensor is indexed, although their schemas do not say that they return a view.
+# Ops that only change how a tensor is indexed. Their schemas do not say that they return a view.
 VIEW_PACKETS = frozenset({aten._unsafe_view, aten._reshape_copy, aten.lift_fresh_copy})
 # Views that keep the order of the numbers in memory.
 SAME_ORDER = frozenset({aten.view, aten._unsafe_view, aten.unsqueeze, aten.squeeze, aten.alias, aten.detach})
-# Kernels that draw random numbers if their dropout is not zero, and the position of the argument dropout_p.
+# Attention kernels, which draw random numbers if their dropout is not zero. The values are the positions of
+# the argument dropout_p.
 ATTENTION_DROPOUT = {
     aten._scaled_dot_product_flash_attention_for_cpu: 3,
     aten._scaled_dot_product_flash_attention: 3,

@@ -14,8 +14,8 @@ def outputs_of(graph: fx.Graph) -> tuple:
 
 
 def in_order(module: fx.GraphModule, names) -> fx.GraphModule:
-    """Returns a copy of the module with the named nodes in the order of the names. Missing inputs of a named
-    node come right before it, and all other nodes follow in their former order."""
+    """Returns a copy of the module with the named nodes in the order of the names. If a named node reads a
+    node that is not named, that node comes right before it. All other nodes follow in their former order."""
     new, made = fx.Graph(), {}
     nodes = {node.name: node for node in module.graph.nodes}
 
@@ -41,5 +41,6 @@ def in_order(module: fx.GraphModule, names) -> fx.GraphModule:
 
 
 def copied(module: fx.GraphModule) -> fx.GraphModule:
-    """Returns the module with its own copy of the graph, because passes of torch change graphs in place."""
+    """Returns the module with its own copy of the graph. Passes of torch change graphs in place, so the
+    original graph stays as it is."""
     return in_order(module, ())

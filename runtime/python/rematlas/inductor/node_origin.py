@@ -1,4 +1,4 @@
-"""The facts about a node that a training graph of kernels shows: its layout, its module, and its line in the
+"""Facts about a node for the graph file of a step: its layout, its module, and its line in the source of the
 model."""
 
 import re

@@ -39,16 +39,17 @@ class Partitioner(CustomPartitionerFn):
         self.refusal = None  # the Infeasible or SeveralGraphs that ended the last compilation
         self.codes = {}  # the code of the graphs that were cut, until torch asks for it
         take_codes(lambda partitioner: partitioner.codes if isinstance(partitioner, Partitioner) else None)
-        # Parts of the key of torch's cache: MiB outside of the step at its first call, and later additional
-        # bytes.
+        # Parts of the key of torch's cache: MiB of tensors outside of the step at its first call, and
+        # additional bytes that the caller held at a later compilation.
         self.beside_bytes = self.more_bytes = 0
-        # The peak bytes of the call before planning; the peaks of kernels that planning measures must not
-        # count.
+        # The peak bytes of the call before planning. Planning runs kernels to measure them, and their peaks
+        # must not count.
         self.peak_before = 0
         self.passing_bytes = 0  # bytes of the copied state, which exists only during the first call
 
     def __deepcopy__(self, memo):
-        """Returns itself. Torch copies its options, but this very object must be told about the graphs."""
+        """Returns the object itself. Torch makes a deep copy of its options, but this object must see the
+        graphs."""
         return self
 
     def __getstate__(self):

@@ -8,23 +8,25 @@ from torch.utils import _pytree as pytree
 
 from ..errors import Refused
 
-# Kernels that are fused in another way round in another way. So entries may differ by this share of the
+# A kernel that is fused in another way rounds in another way. So entries may differ by this share of the
 # largest entry.
 TOLERANCES = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
 
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """The largest difference between entries, as a share of the largest entry of their tensor."""
+    """The largest difference between entries of two tensors, as a share of the largest entry of the
+    tensor."""
 
     outputs: float  # among the outputs
     gradients: float  # among the gradients
 
 
 def difference(ours, plain, state) -> Difference:
-    """Runs both functions from the same state, with the same random numbers as the gradients of their
-    outputs, and returns how far they differ. `state`: a StepState, which is restored after each run. Raises
-    Refused if outputs or gradients differ by more than rounding errors."""
+    """Runs both functions and their backwards from the same state, and returns how much their results differ.
+    Random numbers serve as gradients of the outputs; they are the same for both functions. `state`: a
+    StepState, which is restored after each run. Raises Refused if outputs or gradients differ by more than
+    rounding errors."""
     wanted, found = outcome(plain, state), outcome(ours, state)
     return Difference(*(farthest(what, found[what], wanted[what]) for what in ("output", "gradient")))
 
@@ -51,13 +53,13 @@ def outcome(function, state) -> dict[str, dict]:
 
 
 def on_host(tensor):
-    """Returns a copy on the host, even of a host tensor: an output may be a buffer, which is restored
-    later."""
+    """Returns a copy on the host. A host tensor is copied, too, because an output may be a buffer, which is
+    restored later."""
     return tensor.detach().to("cpu", copy=True)
 
 
 def farthest(what: str, found: dict, wanted: dict) -> float:
-    """Returns the largest distance between two tensors with the same key. Raises Refused if a distance is
+    """Returns the largest `distance` between two tensors with the same key. Raises Refused if a distance is
     more than rounding errors, or if the keys differ."""
     advice = "train without a budget, and please report it"
     if found.keys() != wanted.keys():
@@ -78,7 +80,7 @@ def farthest(what: str, found: dict, wanted: dict) -> float:
 
 
 def leaves_of(ends) -> list:
-    """Returns the leaf tensors that get gradients from the tensors `ends`."""
+    """Returns the leaf tensors that get gradients in a backward from the tensors `ends`."""
     found, seen = {}, set()
     rest = [end.grad_fn for end in ends if end.grad_fn is not None]
     while rest:

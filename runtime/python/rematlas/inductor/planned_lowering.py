@@ -22,9 +22,9 @@ from .node_order import output_of
 PLANNED = "rematlas_planned"  # key in the metadata of a graph's output node
 IN_MEMORY = "rematlas_in_memory"  # key in the metadata of a node
 SMALL_BYTES = 1 << 16
-LARGE_SHARE = 16  # a freed tensor is large if it is above 1/16 of the graph's largest tensor
+LARGE_SHARE = 16  # a freed tensor is large if it has more than 1/16 of the largest tensor's bytes
 NEAR = 4  # kernels that are at most this many places apart in the plan may still be fused
-largest_bytes = weakref.WeakKeyDictionary()  # by lowered graph
+largest_bytes = weakref.WeakKeyDictionary()  # by lowered graph: the bytes of its largest tensor
 
 fused_by_inductor = Scheduler.are_long_distant_nodes
 fused_with_reader_by_inductor = Scheduler.can_fuse_vertical
@@ -38,8 +38,8 @@ prefer_channels_last_by_inductor = GraphLowering.find_nodes_prefer_channels_last
 
 
 def follow_the_plan(module: fx.GraphModule, in_memory) -> None:
-    """Marks the graph as one that follows a plan. `in_memory`: the names of the nodes that are kernels of the
-    plan."""
+    """Marks the graph as one that follows a plan. `in_memory`: the names of the nodes that the plan computes
+    as kernels, so that their results are in memory."""
     output_of(module.graph).meta[PLANNED] = True
     for node in module.graph.nodes:
         if node.name in in_memory:
@@ -53,8 +53,9 @@ def reorder(graph: fx.Graph) -> None:
 
 
 def nodes_in_channels_last(lowering):
-    """Keeps a weight that backward reads as the parameter itself. Forward's convolution reads a copy in
-    channels-last order, and inductor would save the copy, so that all weights would be in memory twice."""
+    """Returns the nodes that inductor lays out in channels-last order; for a planned graph, without the
+    arguments. Otherwise inductor would save channels-last copies of the weights of convolutions for backward,
+    and all these weights would be in memory twice."""
     nodes = prefer_channels_last_by_inductor(lowering)
     if PLANNED in output_of(lowering.module.graph).meta:
         nodes -= {node for node in nodes if node.op == "placeholder"}
@@ -81,9 +82,9 @@ def is_realized(box, *users, **options) -> bool:
 
 
 def lies_in_whole(_, part, whole=None) -> bool:
-    """Says whether a part is written directly into the memory of the concatenated tensor. It is not if the
-    plan computes the part long before the concatenation, because the memory of the whole tensor would be
-    allocated from then on."""
+    """Says whether a part of a concatenation is written directly into the memory of the concatenated tensor.
+    The result is False if the plan computes the part long before the concatenation, because the memory of the
+    whole tensor would then be allocated too early."""
     box = part.data if isinstance(part, TensorBox) else part
     made = getattr(box, "data", None)
     if isinstance(made, Operation) and is_planned() and made in V.graph.operations[:-NEAR]:
@@ -92,10 +93,10 @@ def lies_in_whole(_, part, whole=None) -> bool:
 
 
 def are_apart(scheduler, first, second) -> bool:
-    """Says whether two kernels that do not read each other's results must stay apart. They must if the later
-    kernel writes a large tensor: in a fused kernel that tensor would be allocated before the tensors that
-    only the earlier kernel still needs are freed. They also must if they are far apart and the earlier kernel
-    reads or writes a large tensor, because kernels between the two may need that tensor or its memory."""
+    """Says whether two kernels that do not read each other's results must stay apart. There are two reasons.
+    If the later kernel writes a large tensor, a fused kernel would allocate that tensor before the tensors
+    that only the earlier kernel needs are freed. If the kernels are far apart in the plan and the earlier one
+    reads or writes a large tensor, kernels between the two may need that tensor or its memory."""
     if fused_by_inductor(scheduler, first, second):
         return True
     earlier, later = sorted((first, second), key=lambda node: node.min_order)
@@ -106,9 +107,9 @@ def are_apart(scheduler, first, second) -> bool:
 
 
 def may_fuse_with_reader(scheduler, writer, reader, *others) -> bool:
-    """Says whether a kernel may be fused with a kernel that reads its result. It may not if the reader comes
-    much later and the writer reads or writes a large tensor: other kernels that need that tensor or its
-    memory would have to wait."""
+    """Says whether a kernel may be fused with a kernel that reads its result. The result is False if the
+    reader comes much later and the writer reads or writes a large tensor: kernels in between that need this
+    tensor or its memory would have to wait for the fused kernel."""
     is_far = reader.min_order - writer.max_order > NEAR
     if is_far and is_planned() and works_on_much(writer):
         return False
@@ -117,17 +118,17 @@ def may_fuse_with_reader(scheduler, writer, reader, *others) -> bool:
 
 def generate(scheduling, node) -> None:
     """Generates code for a kernel. On the CPU, inductor puts several kernels into one function, and the
-    tensors that the function reads are freed only when it ends. So the function is ended after a kernel that
-    is the last one to read a large tensor."""
+    tensors that the function reads are freed only when it ends. So if the kernel is the last one to read a
+    large tensor, the function ends after it."""
     generate_by_inductor(scheduling, node)
     if is_planned() and frees_a_large_tensor(node):
         scheduling._set_flush_status(True)
 
 
 def is_kept(line, free_line, size) -> bool:
-    """Says whether a freed buffer is kept for reuse. A large buffer is kept only for the next kernel.
-    Inductor would also keep it for a later kernel if its own estimate of the peak allows that, but the
-    estimate counts views twice."""
+    """Says whether a freed buffer is kept for reuse. In a planned graph a buffer above SMALL_BYTES is kept
+    only for the next kernel. Inductor would also keep it for a later kernel if its own estimate of the peak
+    allowed that, but the estimate counts views twice."""
     if not kept_by_inductor(line, free_line, size):
         return False
     is_next = free_line.scheduler_node_index + 1 == line.scheduler_node_index
@@ -151,7 +152,7 @@ def most_bytes(names) -> int:
 
 
 def works_on_much(node) -> bool:
-    """Says whether the kernel reads or writes a large tensor."""
+    """Says whether the kernel reads a tensor of more than SMALL_BYTES, or writes more than SMALL_BYTES."""
     read = {dependency.name for dependency in node.read_writes.reads}
     return most_bytes(read) > SMALL_BYTES or written_bytes(node) > SMALL_BYTES
 

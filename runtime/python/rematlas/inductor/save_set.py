@@ -14,12 +14,13 @@ GAP = 0.005
 
 @dataclasses.dataclass(frozen=True)
 class SaveSet:
-    """A save set, in terms of names of nodes. The bytes and the overhead are the solver's predictions."""
+    """The tensors that forward saves, and what backward runs, by names of nodes. The bytes and the overhead
+    are the solver's predictions."""
 
     saved: tuple  # nodes that forward saves
     backward: tuple  # nodes of kernels, in the order in which backward runs them
-    in_memory: tuple  # nodes of fused kernels
-    overwriting: tuple  # nodes of kernels that write their result over a tensor which they read
+    in_memory: tuple  # nodes of fused kernels, whose results the plan puts into memory
+    overwriting: tuple  # nodes of kernels that write their result into the memory of a tensor that they read
     planned_bytes: int
     overhead: float
     bound: float | None  # a proven lower bound on the overhead
@@ -30,15 +31,16 @@ class SaveSet:
 
 @dataclasses.dataclass(frozen=True)
 class NoSaveSet:
-    """Says that no save set keeps the budget. `needed_bytes`: the peak of the smallest save set that was
-    found; if `is_proven`, a lower bound on the peak of every save set."""
+    """Says that no save set was found for the budget. `needed_bytes`: the smallest peak of the save sets that
+    were found; if `is_proven`, a lower bound on the peak of every save set."""
 
     needed_bytes: int
     is_proven: bool
 
 
 class KernelStep:
-    """The step as a training graph: the kernels of forward, the boundary, and the kernels of backward."""
+    """The step as a training graph: the kernels of forward, the boundary between forward and backward, and
+    the kernels of backward."""
 
     def __init__(self, kernels, are_channels_last=False, name="a compiled step"):
         self.kernels = kernels
@@ -112,8 +114,8 @@ class KernelStep:
         return made
 
     def overwritten(self, kernel):
-        """Returns the tensor that a fused kernel makes, and a tensor whose memory it may overwrite with the
-        result; None if there is no such tensor."""
+        """Returns the tensor that a fused kernel makes, and a tensor that it reads whose memory it may
+        overwrite with the result. Returns None if the kernel may overwrite no tensor."""
         if class_of(kernel.node) is not NodeClass.FUSED:
             return None
         out = kernel.makes[0]
@@ -144,9 +146,9 @@ class KernelStep:
         )
 
     def forbid_overwriting(self, names, answer: SaveSet) -> int:
-        """From now on makes the named kernels write their results to new memory, and also all kernels that
-        compute the same, for example those of other blocks: otherwise the next schedule would use those
-        instead. Returns the peak bytes that the answer's schedule has then."""
+        """From now on makes the named kernels write their results to new memory. So do all kernels that
+        compute the same, for example in other blocks, because the next schedule would otherwise overwrite
+        tensors in these. Returns the peak bytes that the answer's schedule then has."""
         ran = [(kernel, op) for kernel, op in zip(self.ran, self.ops, strict=True) if kernel is not None]
         kinds = {kind_of(kernel) for kernel, _ in ran if kernel.node.name in names}
         for kernel, op in ran:
@@ -227,7 +229,8 @@ def kind_of(kernel) -> tuple:
 
 
 def read_in_order(kernel) -> list:
-    """Returns the tensors that a fused kernel reads only element by element, in the order of their memory."""
+    """Returns the tensors whose elements a fused kernel reads only in the order in which they are in
+    memory."""
     in_order, other = set(), set()
     for computed in kernel.computes:
         for read in computed.all_input_nodes:

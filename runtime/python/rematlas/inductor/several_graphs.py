@@ -1,10 +1,10 @@
-"""A step under one budget that dynamo cuts into several graphs, or that partly runs eager code.
+"""Keeps a budget for a step that dynamo cuts into several graphs, or that partly runs eager code.
 
 While a graph runs, the tensors that the graphs before it have saved are still allocated. So the graphs cannot
-be cut independently. The first call of such a step is compiled with each graph at its least memory. After
-that call all graphs are known, and so is the memory of eager code between them. The second call is compiled
-with the cuts that are chosen for all graphs together. A step of one graph is compiled again only if eager
-code, such as a loss outside of the graph, makes it exceed the budget.
+be cut independently. In the first call each graph is cut for the least memory. After that call all graphs are
+known, and so is the memory of eager code between them. The second call is compiled with the cuts that are
+chosen for all graphs together. A step of one graph is compiled again only if eager code, such as a loss
+outside of the graph, makes it exceed the budget.
 """
 
 import dataclasses
@@ -14,7 +14,8 @@ from .compiled_graph import BudgetedGraph, CompiledGraph, Cut
 from .eager_pauses import EagerPauses, Pause
 from .save_set import NoSaveSet, SaveSet
 
-# levels between the fewest bytes that a graph can save (0) and the bytes that torch.compile alone saves (1)
+# levels between the fewest bytes that a graph can save (0) and the bytes that it saves under torch.compile
+# alone (1)
 LEVELS = (0.25, 0.5, 0.75)
 
 
@@ -25,8 +26,8 @@ class SeveralGraphs(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class PausePerByte:
-    """A pause in which eager code works on the results of a graph. Its memory is proportional to their
-    bytes."""
+    """A pause in which eager code works on the results of a graph. The memory that this code takes is assumed
+    to be proportional to the bytes of the results."""
 
     peak_bytes: int
     kept_bytes: int
@@ -38,16 +39,17 @@ class PausePerByte:
 
 
 class WhatIsLeft:
-    """Gives each graph the budget that the graphs before it have left. `between`: the memory of eager code
-    between forward and backward in a step of one graph, in proportion to the bytes that forward returns."""
+    """Cuts each graph for the part of the budget that the graphs before it have left. `between`: the memory
+    of eager code between forward and backward in a step of one graph, in proportion to the bytes that forward
+    returns."""
 
     def __init__(self, key: str = "", between: PausePerByte | None = None):
         self.key = key
         self.between = between
 
     def cut(self, graph: BudgetedGraph) -> tuple[tuple, CompiledGraph | None]:
-        """Returns the forward and backward graphs with their CompiledGraph, or with None if that is already
-        known."""
+        """Returns the forward and backward graphs with their CompiledGraph; with None instead if the
+        CompiledGraph is already known."""
         if self.between is not None:
             graph.between = self.between.of(graph)
         return graph.cut()
@@ -60,7 +62,7 @@ class Decision:
     graph: str  # the graph's digest
     save_set: SaveSet | None
     told: CompiledGraph
-    growth: float = 1.0  # the graph may be used for sizes up to this factor larger
+    growth: float = 1.0  # the graph may be used for sizes that are larger by up to this factor
 
 
 class MeasuredStep(WhatIsLeft):
@@ -74,8 +76,8 @@ class MeasuredStep(WhatIsLeft):
         self.order = []  # numbers of the graphs in the order of their runs
 
     def decisions(self, pauses: list[Pause]) -> list[Decision]:
-        """Returns how the graphs are cut now that the pauses of the step are known; an empty list if the
-        graphs keep their cuts. Raises Infeasible."""
+        """Decides how the graphs are cut, now that the pauses of the step are known. Returns an empty list if
+        the graphs keep their cuts. Raises Infeasible."""
         return StepOfGraphs(self, pauses).decide()
 
     def run_begins(self, code: int, is_backward: bool) -> None:
@@ -87,8 +89,8 @@ class MeasuredStep(WhatIsLeft):
 
 
 class OneGraph(MeasuredStep):
-    """Gives the first graph the whole budget. Raises SeveralGraphs if there is another graph, or if the first
-    graph runs a second time."""
+    """Cuts the first graph for the whole budget. Raises SeveralGraphs if there is another graph, or if the
+    first graph runs a second time."""
 
     def cut(self, graph):
         if self.graphs:
@@ -99,7 +101,7 @@ class OneGraph(MeasuredStep):
         except Infeasible:
             if graph.budget.share is None:
                 raise
-            raise SeveralGraphs from None  # a share refers to all graphs, and there may be more
+            raise SeveralGraphs from None  # a share is of all graphs together, and there may be more graphs
         self.cuts.append(graph.best)
         self.told = told
         return modules, told
@@ -144,7 +146,8 @@ class LeastMemory(MeasuredStep):
         return cut.modules, told
 
     def run_begins(self, code, is_backward):
-        """Notes the run. Code that was not seen before belongs to the first graph that has not run yet."""
+        """Called when the code of a graph begins to run. Notes which graph runs. Code that was not seen
+        before belongs to the first graph that has not run yet."""
         super().run_begins(code, is_backward)
         if is_backward:
             return
@@ -154,7 +157,7 @@ class LeastMemory(MeasuredStep):
 
 
 class Decided(WhatIsLeft):
-    """Cuts graphs by their decisions. Graphs without a decision get the budget that is left."""
+    """Cuts graphs by their decisions. A graph without a decision is cut for the budget that is left."""
 
     def __init__(self, decisions: list[Decision], between: PausePerByte | None):
         self.by_graph = {decision.graph: decision for decision in decisions}
@@ -172,8 +175,8 @@ class Decided(WhatIsLeft):
 
 
 class StepOfGraphs:
-    """All graphs of a step in the order of their runs, with the cuts from which each can be chosen, and with
-    the pauses between the runs. Pauses that are not known yet count as zero."""
+    """All graphs of a step in the order of their runs, and the pauses between the runs. Chooses a cut for
+    each graph. Pauses that are not known yet count as zero."""
 
     def __init__(self, measured: MeasuredStep, known: list[Pause]):
         self.graphs, self.least, self.order = measured.graphs, measured.cuts, measured.order
@@ -206,7 +209,7 @@ class StepOfGraphs:
         return self.graphs[0].budget.of(max(self.peaks(self.plain())), max(0, self.start - inputs))
 
     def options(self, number: int) -> list[Cut]:
-        """Returns the cuts from which a graph's cut can be chosen, the fastest first."""
+        """Returns the cuts that a graph may get, the fastest first."""
         graph, least, plain = self.graphs[number], self.least[number], self.graphs[number].cut_plainly()
         found = [least, plain]
         asked = plain.lowered_bytes - graph.beside_bytes
@@ -248,8 +251,9 @@ class StepOfGraphs:
         return self.decisions(cuts, options, budget)
 
     def best_change(self, cuts, options, budget):
-        """Returns the cuts with the best change of the cut of one graph: the change that saves the most time
-        per byte that it adds to the peak. Returns None if no change within the budget saves time."""
+        """Changes the cut of one graph, and returns the cuts of all graphs. Takes the change that saves the
+        most time per byte that it adds to the peak. Returns None if no change within the budget saves
+        time."""
         now, best, best_rate = max(self.peaks(cuts)), None, 0.0
         for number, of_graph in enumerate(options):
             for cut in of_graph:

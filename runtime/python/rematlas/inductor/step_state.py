@@ -10,8 +10,8 @@ from ..calls.modes import Generators
 
 
 def modules_of(target) -> list:
-    """Returns the target itself if it is a module. Otherwise returns the modules that the function refers to
-    by name or is bound to."""
+    """Returns the target itself if it is a module. If the target is a function, returns the modules that it
+    refers to by name or is bound to."""
     if isinstance(target, torch.nn.Module):
         return [target]
     found = [getattr(target, "__self__", None)]

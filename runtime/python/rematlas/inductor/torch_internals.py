@@ -17,8 +17,8 @@ from .node_order import copied, outputs_of
 
 
 def partition(joint, inputs, options, choose=None, order=None):
-    """Cuts a copy of the joint graph with torch's own partitioner. So torch's precautions apply for effects,
-    collectives, mutations and generators, and for the same decision on all ranks.
+    """Cuts a copy of the joint graph with torch's own partitioner. So torch's own rules apply for effects,
+    collectives, mutations and generators, and all ranks decide the same.
 
     `choose(graph, node_info)` returns the nodes to save; `order(backward)` returns the backward with its
     nodes in another order. If `choose` and `order` are None, torch itself decides. `options`: the keyword

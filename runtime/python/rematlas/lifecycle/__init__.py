@@ -1,2 +1,2 @@
-"""The way from a recorded step to a planned one: the module that trains by plans, its kinds of calls, and
-their states."""
+"""What happens from the first recorded step to planned steps: the module that trains by plans, its kinds of
+calls, and their states."""

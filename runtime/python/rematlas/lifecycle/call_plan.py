@@ -25,8 +25,8 @@ MOST_DISTURBED = 12
 
 
 class CallPlan:
-    """A kind of call with its plan. Each transition between its states is a method named after the event that
-    causes it."""
+    """A kind of call with its plan and its state. Each method that changes the state is named after the event
+    that causes the change."""
 
     def __init__(self, owner, key, inputs):
         self._owner = weakref.ref(owner)  # see State
@@ -34,15 +34,15 @@ class CallPlan:
         self.base = key[0]  # the key without the state of the module
         self.inputs = inputs  # descriptions of the input tensors, as text
         self.reason = ""  # why there is no plan yet, or why there will be no plan
-        self.open_steps = []  # those Recorded and Compared objects whose backward has not run
+        self.open_steps = []  # the Recorded and Compared objects whose backward has not run
         self.plan = None
-        self.answer = None  # the planner's last answer
+        self.answer = None  # the planner's newest answer
         self.watch = None  # the Watch of the module in the state of this key; None once there is a plan
         self.original = Original()
         self.comparisons = Comparisons()
-        self.shared_casts = 0  # autocast regions in which its forwards shared casts with open ones
-        self.shared_region = None  # the last of these regions
-        self.plans_by_use = {}  # plans from shapes with their answers, by the outputs that the loss uses
+        self.shared_casts = 0  # autocast regions in which forwards of this kind shared casts with open ones
+        self.shared_region = None  # the newest of these regions (modes.CastRegion)
+        self.plans_by_use = {}  # by the outputs that the loss uses: a plan from shapes, and its answer
         self.disturbed = 0  # observed steps that cannot be used because another thread ran ops during them
         self.state = Recording(self)
 
@@ -74,8 +74,8 @@ class CallPlan:
     # Between the steps.
 
     def settle(self) -> None:
-        """Handles what has happened since the last call. It holds the lock, because a thread may ask for the
-        status."""
+        """Handles what has happened since the last call. Holds the lock, because another thread may ask for
+        the status."""
         with self.owner.lock:
             steps, self.open_steps = self.open_steps, []
             for step in steps:
@@ -97,7 +97,7 @@ class CallPlan:
 
     def release_what_sums(self) -> bool:
         """Abandons the open forwards whose gradients are sums: autograd then runs their backward as without a
-        plan. Returns whether there were any."""
+        plan. Returns whether there were such forwards."""
         are_released = False
         for step in self.open_steps:
             are_released = step.release_if_shared() or are_released
@@ -125,7 +125,7 @@ class CallPlan:
 
     @property
     def endings(self) -> dict:
-        """The plans that take the gradients themselves, by their role."""
+        """The plans that include the optimizer's part of the step, by their role (see updates/ending.py)."""
         return {} if self.plan is None else self.plan.endings
 
     def to_bytes(self) -> bytes:
@@ -137,8 +137,8 @@ class CallPlan:
 
     # The memory that a step of the original takes.
     def fits(self, call):
-        """Says whether a step of the original fits in the budget. If the step is compared with the plan, both
-        must fit together. None means that this is not known."""
+        """Says whether a step of the original fits in the budget. In a step that is compared with the plan,
+        both must fit together. Returns None if this is not known."""
         owner, original = self.owner, self.original
         if original.is_too_large:
             return False
@@ -153,8 +153,8 @@ class CallPlan:
 
     def fits_perhaps(self, call):
         """Says the same as `fits` for a step that may run other ops than the recorded steps. Once a step did
-        not fit, no later step counts as fitting, because several forwards may be open at the same time. None
-        means that this is not known."""
+        not fit, no later step counts as fitting, because several forwards may be open at the same time.
+        Returns None if this is not known."""
         fits = self.fits(call)
         if fits is False or self.owner.fallback.has_not_fitted:
             return False
@@ -170,8 +170,8 @@ class CallPlan:
         return other_bytes(self.owner.state.watch.tensors_at_any_time(), call.inputs, call.device)
 
     def look_at_shapes(self, call):
-        """Estimates from shapes, before the first step, how many bytes the step takes. Returns the step as
-        recorded from shapes; None if no recording was made now."""
+        """Before the first step, estimates from shapes how many bytes the step takes. Returns the recording
+        from shapes; None if no recording was made in this call."""
         if self.original.bytes is not None:
             return None
         self.original.note_from_shapes(0)
@@ -188,8 +188,8 @@ class CallPlan:
         self.original.note_recorded(owner.recorded_bytes(recorded))
 
     def note_answer(self, answer) -> None:
-        """Stores the planner's answer. It contains the bytes that the original needs even if no schedule was
-        found."""
+        """Stores the planner's answer. The answer has the bytes that the original needs, also if no schedule
+        was found."""
         self.answer = answer
         if self.original.bytes:
             self.original.note_recorded(self.owner.original_bytes(answer))
@@ -199,8 +199,8 @@ class CallPlan:
         self.reason = why
 
     def note_shared_casts(self, region) -> None:
-        """Called when a forward of this kind, either an open one or the one that begins, shares casts of
-        weights with another forward."""
+        """Called when a forward of this kind shares casts of weights with another forward: the forward that
+        begins, or one that is open."""
         if region is self.shared_region:
             return
         self.shared_region = region
@@ -210,8 +210,8 @@ class CallPlan:
             log.info("rematlas: %s; this step runs the original", gate.SHARED_CASTS)
 
     def note_disturbed(self, op) -> None:
-        """Called when another thread ran the op `op` in a step that was recorded or compared. A later step is
-        observed instead, unless too many steps were disturbed."""
+        """Called when another thread ran the op `op` in a step that was recorded or compared. The next step
+        is recorded or compared instead, unless too many steps were disturbed."""
         self.disturbed += 1
         if self.disturbed > MOST_DISTURBED:
             self.refuse(
@@ -219,14 +219,15 @@ class CallPlan:
                 " or compared: random numbers and memory are the process's, which cannot be told apart"
             )
 
-    # Transitions between states. Each takes effect at once, because later code may raise, and a wait may be
-    # interrupted.
+    # Transitions between states. Each method changes the state at once, because later code may raise, and a
+    # wait may be interrupted.
 
     def refuse(self, why, error=None, room=None) -> None:
         self.reason = why
         self.plan, self.open_steps, self.plans_by_use = None, [], {}
         self.state = Refused(self, room)
-        # If it is known from shapes that the step does not fit, its steps run under eviction from now on.
+        # If it is known from shapes that the step does not fit, steps of this kind run under eviction from
+        # now on.
         self.owner.refusals.tell(why, error, False if self.original.bytes else None)
 
     def begin_planning(self, first, second) -> None:
@@ -254,7 +255,7 @@ class CallPlan:
         self.start_planning()
 
     def start_planning(self) -> None:
-        """Starts to solve, or to wait for the process that solves."""
+        """Starts to solve, or to wait for the process that solves for the whole training."""
         with self.owner.lock:
             if not isinstance(self.state, Planning):
                 self.state = Planning(self)
@@ -266,16 +267,15 @@ class CallPlan:
                 self.refuse(message(error))
 
     def passes_gate(self) -> bool:
-        """Refuses this kind of call if the plan may not run the module's steps. Returns whether the plan
-        may."""
+        """Returns whether the plan may run the module's steps. If it may not, refuses this kind of call."""
         why = gate.why_no_plan(self.owner.sharing, self.plan)
         if why:
             self.refuse(why)
         return not why
 
     def bind(self, is_last_try=False) -> None:
-        """Makes the solved plan ready to run. The plan is compared with the original if both fit in the
-        budget together."""
+        """Makes the solved plan ready to run. Afterwards the plan is compared with the original, if both fit
+        in the budget together."""
         owner, plan, answer = self.owner, self.plan, self.answer
         if not self.passes_gate():
             return
@@ -298,8 +298,8 @@ class CallPlan:
             self.note_success()
 
     def compare_later(self, others) -> None:
-        """Starts to compare a plan that has been used without a comparison so far, if this step has room for
-        both plan and original. `others`: bytes of tensors that do not belong to this step."""
+        """Starts to compare a plan that has been used without a comparison so far, if the budget has room for
+        both plan and original in this step. `others`: bytes of tensors that do not belong to this step."""
         comparisons, original = self.comparisons, self.original
         is_missing = comparisons.identical < self.owner.options.verify and not comparisons.are_given_up
         has_room = self.owner.has_room_for(others + original.needed_for_comparison())
@@ -320,8 +320,8 @@ class CallPlan:
         self.plan, self.answer = plan, answer
 
     def use(self) -> None:
-        """Lets the plan run the steps from now on. Refuses the plan if it must be compared first and was
-        not."""
+        """Lets the plan run the steps from now on. If the plan must be compared with the original first, but
+        was not, refuses this kind of call."""
         why = gate.why_not_uncompared(self.answer, self.comparisons)
         if why:
             self.refuse(why)
@@ -329,8 +329,8 @@ class CallPlan:
             self.state = Planned(self)
 
     def plan_directly(self) -> str:
-        """Makes a plan that includes the optimizer's updates, and no plan without them. Returns why there is
-        no such plan; empty if there is one."""
+        """Makes a plan that includes the optimizer's updates, without a plan that has no updates. Returns why
+        there is no such plan; empty if there is one."""
         answer, why = self.owner.updates.plan_directly(self.owner.context(), self.plan)
         self.answer = answer or self.answer
         if why:
@@ -341,21 +341,21 @@ class CallPlan:
         return ""
 
     def record_anew(self) -> None:
-        """Goes back to recording. Called when the layouts of the call's tensors differ from the planned
+        """Goes back to recording. Called when the tensors of the call have other layouts than the planned
         ones."""
         self.plan, self.state, self.plans_by_use = None, Recording(self), {}
         self.comparisons.begin_anew()
 
     def record_really(self) -> None:
-        """Goes back to recording, now of real steps. Called when the plan from shapes cannot be used, and
-        facts from shapes may be wrong."""
+        """Goes back to recording, from now on of real steps. Called when the plan from shapes cannot be used,
+        and facts from shapes may be wrong."""
         self.plan, self.state, self.plans_by_use = None, Recording(self), {}
         self.original.note_from_shapes(0)
 
     def forget_plan(self) -> None:
         self.plan, self.open_steps = None, []
 
-    # Planning within a step: the step waits until the plan is made.
+    # Planning within a step. The step waits until the plan is made.
 
     def plan_beside(self, others) -> None:
         """Plans again, because tensors that do not belong to the step now take `others` bytes, more than when
@@ -427,9 +427,9 @@ class CallPlan:
         return self.is_planned
 
     def take_known_plan(self, used) -> bool:
-        """Stores the present plan, and takes the plan that was made earlier for a loss that uses the outputs
-        `used`, because steps with different uses may alternate. Returns whether there is such a plan that
-        fits."""
+        """Takes the plan that was made earlier for a loss that uses the outputs `used`. Stores the present
+        plan, because steps whose losses use different outputs may alternate. Returns whether there is an
+        earlier plan that fits the budget."""
         self.plans_by_use[tuple(self.plan.used)] = self.plan, self.answer
         plan, answer = self.plans_by_use.get(tuple(used), (None, None))
         if plan is None or plan.frames < self.owner.frames:
@@ -441,9 +441,9 @@ class CallPlan:
         return True
 
     def replan_for(self, call, given, used):
-        """Called when a backward has given gradients to the outputs `used`. If the plan from shapes assumes
-        other outputs, runs the forward by a plan for the outputs `used`, and returns its outputs. Returns
-        None if the assumption was right, or if there is no such plan."""
+        """Called when a backward that the plan cannot run has given gradients to the outputs `used`. If the
+        plan from shapes assumes other outputs, runs the forward by a plan for the outputs `used`, and returns
+        its outputs. Returns None if the assumption was right, or if there is no such plan."""
         if not self.is_from_shapes or not used or used == self.plan.used:
             return None
         if not self.take_known_plan(used) and not self.plan_from_shapes(call, used):

@@ -13,11 +13,12 @@ class CastRegions:
     """The autocast regions that the module's forwards are in."""
 
     def __init__(self):
-        self.last = None  # the last region in which a forward ran (modes.CastRegion)
-        self.now = None  # the region of the latest forward; None if the forward shares no casts
+        self.last = None  # the newest region in which a forward ran (modes.CastRegion)
+        self.now = None  # the region of the newest forward; None if this forward shares no casts
 
     def note_forward(self, device) -> None:
-        """Called when a forward begins that may be recorded, compared or planned. Notes its region."""
+        """Called when a forward begins that may be recorded, compared or planned. Notes the forward's
+        region."""
         if not modes.shares_casts(device):
             self.now = None
             return
@@ -26,13 +27,13 @@ class CastRegions:
         self.now = self.last
 
     def goes_on(self) -> bool:
-        """Says whether the program is still in the last region."""
+        """Says whether the program is still in the region `last`."""
         return self.last is not None and self.last.goes_on()
 
     def release_open_forwards(self, call_plans, before_release) -> bool:
-        """Called when one more forward begins. Releases the open forwards in its region to autograd, which
-        can sum the gradients of the casts that the forwards share. Returns whether the region has or had such
-        forwards. Calls `before_release` before the first release."""
+        """Called when one more forward begins. Releases the open forwards in the same region to autograd,
+        which sums the gradients of the casts that the forwards share. Returns whether the region has or had
+        such forwards. Calls `before_release` before the first release."""
         if not self.goes_on():
             return False
         region = self.last
@@ -60,8 +61,8 @@ class CastRegions:
 
     @contextlib.contextmanager
     def of(self, forward):
-        """A context in which the original runs again for this open forward. The run may share casts with the
-        program's present region only if the forward was in this region, too."""
+        """A context in which the original runs again for this open forward. If the forward was not in the
+        program's present region, the run shares no casts with that region."""
         is_another = forward.region is not None and not (forward.region is self.last and self.goes_on())
         if is_another:
             self.clear()

@@ -13,7 +13,7 @@ log = logging.getLogger("rematlas")
 
 
 class Unbound(State):
-    """There is a plan, but the forward has other parameters than those that the plan was bound to: FSDP2
+    """There is a plan, but it could not be bound, because the forward had other parameters than before: FSDP2
     holds shards between forwards. The plan is bound again in the next forward."""
 
     name = StateName.COMPARING
@@ -79,7 +79,7 @@ class Comparing(Unplanned):
 
     def note_identical(self, comparison) -> None:
         """Called when the plan and the original gave the same bits. Refuses the plan if its measured peak is
-        above the planned one."""
+        above its planned peak."""
         call_plan, planned = self.call_plan, self.call_plan.answer.peak_bytes
         peak = comparison.measured_peak()
         if peak > planned and comparison.other_thread():

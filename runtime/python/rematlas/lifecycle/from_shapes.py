@@ -1,10 +1,10 @@
-"""Records a step that does not fit, without computing it: on a copy of the module whose parameters hold no
-data, and on copies of the containers among the arguments.
+"""Records a step that does not fit in memory, without computing it. The step runs on a copy of the module
+whose parameters hold no data, and on copies of the containers among the arguments.
 
-A forward could change objects that the copy shares with the module (globals, closures, classes). Their state
-is restored afterwards, and so are random generators. If some object can neither be copied nor restored, no
-forward is tried. Tensors among the arguments are the real ones. Small tensors that are computed only from the
-arguments are really computed, so that programs which read masks or lengths find their values.
+A forward could change objects that the copy shares with the module (globals, closures, classes). The state of
+these objects and of random generators is restored afterwards. If some object can neither be copied nor
+restored, no forward is tried. Tensors among the arguments are the real ones. Small tensors that are computed
+only from the arguments are really computed, so that programs which read masks or lengths find their values.
 """
 
 import copy
@@ -37,9 +37,9 @@ class Unknown(Exception):
 
 
 def record(module, call, hooks, used=(), card=None) -> Recorded:
-    """Records a step of this call. `used`: for each output tensor, whether the loss depends on it; if it is
-    empty, `used_by_a_loss` guesses. `card`: the AbsentDevice on which the step is recorded, whose context
-    must be open; if it is None, the step is recorded for the call's device. Raises Unknown."""
+    """Records a step of this call. `used`: for each output tensor, whether the loss depends on it; if `used`
+    is empty, `used_by_a_loss` guesses this. `card`: the AbsentDevice on which the step is recorded, whose
+    context must be open; if it is None, the step is recorded for the call's device. Raises Unknown."""
     if card is None and (within_compiled_parts(module) or has_compiled_functions(module)):
         raise Unknown("torch.compile has compiled parts of it, of which shapes do not tell what they make")
     kept = KeptState(module, (call.args, call.kwargs))
@@ -63,8 +63,8 @@ def has_compiled_functions(module) -> bool:
 
 
 class Twin:
-    """A copy of the module, which runs the step. `known`: the attributes that its forward sets in each step,
-    as (place of the dictionary, name). `shared`: the objects that are not copied (see KeptState)."""
+    """Runs the step on a copy of the module. `known`: the attributes that the forward sets in each step, as
+    (place of the dictionary, name). `shared`: the objects that are not copied (see KeptState)."""
 
     def __init__(self, module, call, hooks, used, shared, recorded_as):
         self.module = module
@@ -81,20 +81,21 @@ class Twin:
         self.places = {}  # see `places_of`
 
     def record(self, settles=False) -> Recorded:
-        """Records two steps, which must run the same ops. Earlier steps, which set an attribute for the first
-        time, do not count. `settles`: a first step that is refused does not count either."""
+        """Records two steps, which must run the same ops, and returns the second one. Steps whose forward
+        sets an attribute for the first time do not count. `settles`: if the first step is refused, it does
+        not count either."""
         first = None
         for step in range(MOST_STEPS):
             if step > 0 and modes.shares_casts(self.call.device):
-                # The autocast region caches the casts of the present parameters; new parameters are cast
-                # again.
+                # Renews the parameters, so that they are cast again: the autocast region has cached the casts
+                # of the old ones.
                 renew_parameters(self.twin, self.recorded_as)
             try:
                 found, set_now = when_free(self.step, evicting.in_force is not None)
             except Unknown:
                 if step > 0 or not settles:
                     raise
-                continue  # a first forward may set things up once; this is done now
+                continue  # a first forward may set things up, which a second one does not do again
             set_now, counted_now = set_now
             if set_now - self.known or counted_now - self.counted:
                 self.known |= set_now
@@ -125,15 +126,15 @@ class Twin:
             raise Unknown("the forward leaves tensors for the next one, and there are none yet")
 
     def is_of_one_form(self, place) -> bool:
-        """Says whether the module and its twin have containers of the same form at this place, or at least
-        one of them has none."""
+        """Says whether the module and its twin have containers of the same form at this place. Also returns
+        True if one of them has no tensors there."""
         dictionary, name = place
         found = [dictionary_at(module, dictionary).get(name) for module in (self.module, self.twin)]
         return not all(map(is_kept, found)) or form_of(found[0]) == form_of(found[1])
 
     def step(self):
-        """Returns a recorded step, and a pair: the attributes that its forward has set, and the attributes
-        that it has used as counters or logs."""
+        """Runs a step on shapes. Returns it as Recorded, and a pair: the attributes that its forward has set,
+        and the attributes that it has used as counters or logs."""
         self.places = places_of(self.twin)
         self.begin_as_the_module()
         call, watch = self.call, self.look()
@@ -166,7 +167,8 @@ class Twin:
             returned = Returned(template, sources, kept, made)
             found = Recorded(recording, returned, counted=counted)
             found.used = self.end(recording, tensors, further)
-            del output, tensors, further, given  # views among them keep the saved tensors of the graph
+            # views among these variables hold the graph, and with it the saved tensors
+            del output, tensors, further, given
             if is_known and not recording.refusal():
                 self.check_step(found)
         except Exception as error:
@@ -183,8 +185,8 @@ class Twin:
         return found, (set_now, counted_now)
 
     def begin_as_the_module(self) -> None:
-        """If an attribute that the forward sets has a value without tensors (such as None) in the module,
-        sets it to that value in the twin, too: the forward may look at the value."""
+        """An attribute that the forward sets may have a value without tensors in the module, such as None.
+        Sets the attribute of the twin to the same value, because the forward may look at the value."""
         for place, name in self.known:
             own = dictionary_at(self.module, place).get(name, self)
             if own is self or is_kept(own):
@@ -212,7 +214,7 @@ class Twin:
 
     def effects(self, before, log) -> tuple:
         """Returns the effects of the forward in two forms: as effects on the module, and as an effects.Kept
-        of the copy."""
+        of the twin."""
         known = self.places_in_twin(self.counted)
         made, why = before.effects.effects(known, log)
         if not why and not known.issuperset(log.places):
@@ -243,8 +245,8 @@ class Twin:
             raise Unknown(why)
 
     def assigned(self, made, outputs):
-        """Returns the attributes that the forward has set (see Returned.kept), with dictionaries of the
-        module, and their tensors."""
+        """Returns the attributes that the forward has set, as Kept objects with the dictionaries of the
+        module, and the tensors in these attributes."""
         kept, further, known = [], [], {id(output) for output in outputs}
         for values, name in in_order(self.twin, made):
             found, tensors = Kept.found(values, name)
@@ -255,8 +257,8 @@ class Twin:
         return tuple(kept), further
 
     def end(self, recording, tensors, further) -> tuple:
-        """Ends the forward and runs the backward. Returns for each output whether the loss is assumed to
-        depend on it."""
+        """Ends the forward and runs the backward. Returns for each output tensor whether the loss is assumed
+        to depend on it."""
         recording.end(tensors + further)
         if recording.refusal():
             return tuple(self.used)
@@ -318,8 +320,8 @@ def renew_parameters(twin, device):
 
 
 def used_by_a_loss(outputs):
-    """Guesses which outputs a loss depends on. If outputs of one element have a history, these are taken to
-    be losses. Otherwise all outputs that have a history are returned."""
+    """Guesses which outputs a loss depends on. Returns a flag for each output. Outputs of one element that
+    have an autograd history count as losses. If there are none, all outputs that have a history count."""
     history = [output.requires_grad and output.grad_fn is not None for output in outputs]
     losses = [has and output.numel() == 1 for has, output in zip(history, outputs)]
     return losses if any(losses) else history

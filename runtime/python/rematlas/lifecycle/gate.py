@@ -31,8 +31,8 @@ SHARED_SUMS = (
     "several forwards are open at a time, and share what they sum: it would be summed in another order; run"
     " each backward before the next forward where the training allows it"
 )
-MOST_SHARED = 4  # if more forwards than these share sums, this counts as usual
-QUIET = 8  # after this many forwards in a row without shared sums the count starts again
+MOST_SHARED = 4  # above this number of forwards that share sums, sharing counts as usual
+QUIET = 8  # after this many forwards in a row without shared sums, the count starts again at 0
 
 
 class RunForward(typing.NamedTuple):
@@ -116,20 +116,22 @@ OF_KINDS = (Check("casts of several forwards", shares_casts),)
 def why_no_kind(times, keeps_bytes) -> str:
     """Returns why no plan may run steps of this kind of call; empty if a plan may. `times`: in how many
     autocast regions forwards of this kind shared casts of weights with other open forwards. `keeps_bytes`:
-    the budget is given in bytes; to keep it, every step with shared casts would need another plan."""
+    whether the budget is in bytes. If so, one such region is enough to refuse, because each step with shared
+    casts would need another plan to keep the budget."""
     return first_reason(OF_KINDS, times, keeps_bytes)
 
 
 class Sharing:
-    """Counts the forwards that begin while other forwards are open and share sums of gradients with them, and
-    notes whether the last forward shares casts of weights with open forwards. A plan would add the sum of one
-    forward as a whole. Without a plan autograd adds its terms one by one, in another order."""
+    """Counts the forwards that share sums of gradients with forwards that are open when they begin, and notes
+    whether the newest forward shares casts of weights with open forwards. A plan would sum the gradients of
+    each forward first, and then add the sums. Without a plan autograd adds all gradients one by one, in
+    another order."""
 
     def __init__(self):
-        self.sums_now = False  # the last forward shares sums with open ones
-        self.casts_now = False  # the last forward shares casts with open ones
-        self.count = 0  # forwards that shared sums
-        self.quiet = 0  # how many of the last forwards in a row shared no sums
+        self.sums_now = False  # the newest forward shares sums with open forwards
+        self.casts_now = False  # the newest forward shares casts with open forwards
+        self.count = 0  # forwards that shared sums, since the count last started at 0
+        self.quiet = 0  # how many forwards in a row, up to the newest, shared no sums
 
     def note(self, sums_now, casts_now) -> None:
         """Called when a forward begins. `sums_now`: open forwards were released to autograd because of their
@@ -167,8 +169,9 @@ OF_PLANNED_STEPS = (
 
 
 def is_of_another_torch(answer, comparisons) -> str:
-    """Returns a reason to refuse a plan from a file that was made with another version of torch and never
-    compared: the ops of that version may compute other bits."""
+    """Returns a reason to refuse a plan from a file that was made with another version of torch and was never
+    compared here, because the ops of that version may compute other bits. Returns an empty text for any other
+    plan."""
     mine, made_with = minor_of(torch.__version__), minor_of(answer.torch)
     if not made_with or made_with == mine or comparisons.identical > 0:
         return ""

@@ -1,4 +1,4 @@
-"""The plan from a file that `apply` was given."""
+"""Takes the plan that was given to `apply`: a Plan, or the path of a file."""
 
 from ..errors import message
 from ..loss_head.language_models import chunks_of
@@ -45,11 +45,11 @@ def take(call_plan) -> None:
     if why:
         call_plan.refuse(f"the plan cannot run: {why}")
     else:
-        call_plan.use()  # a plan that ends with the updates cannot be compared
+        call_plan.use()  # a plan that includes the updates cannot be compared
 
 
 def why_no_updates(call_plan, ending) -> str:
-    """Takes over a plan that ends with the optimizer's updates. Returns why the plan cannot run; empty if it
+    """Takes over a plan that includes the optimizer's updates. Returns why the plan cannot run; empty if it
     can."""
     owner = call_plan.owner
     if not ending:

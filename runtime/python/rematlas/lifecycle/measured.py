@@ -5,9 +5,9 @@ class Original:
     """The memory that the original's step takes."""
 
     def __init__(self):
-        self.loss_bytes = (0, 0)  # of the caller's loss: peak bytes, and bytes kept for its backward
+        self.loss_bytes = (0, 0)  # (peak bytes of the caller's loss, bytes that it keeps for its backward)
         self.used_outputs = ()  # for each output tensor, whether the loss depends on it
-        self.bytes = None  # the step's peak bytes; None: not estimated yet; 0: unknown from shapes
+        self.bytes = None  # the step's peak bytes; None if not estimated yet; 0 if unknown from shapes
         self.is_measured = False  # the bytes of the loss are known from a real step
         self.comparison_bytes = 0  # peak bytes of a step in which the plan is compared with the original
         self.is_too_large = False  # a recorded step did not fit on the device
@@ -17,27 +17,27 @@ class Original:
         self.bytes = number
 
     def note_loss(self, used_outputs, most, kept) -> None:
-        """Notes the facts that a real step has shown about its loss: the outputs that it uses, its peak
-        bytes, and the bytes that it keeps."""
+        """Notes what a real step has shown about its loss: the outputs that the loss uses, its peak bytes
+        `most`, and the bytes `kept` that it keeps for its backward."""
         self.used_outputs = used_outputs
         self.loss_bytes = max(self.loss_bytes[0], most), max(self.loss_bytes[1], kept)
         self.is_measured = True
 
     def bytes_for_sure(self) -> int:
-        """Returns the bytes of a step. If they are known only from shapes, adds a quarter, because shapes
-        tell nothing about the caller's loss and the workspaces of kernels."""
+        """Returns the bytes of a step that are surely enough. If the bytes are known only from shapes, a
+        quarter is added, because shapes do not show the caller's loss and the workspaces of kernels."""
         return self.bytes if self.is_measured else self.bytes * 5 // 4
 
     def note_recorded(self, number) -> None:
-        """Notes the bytes of a step that ran. They include the workspaces of kernels, which are unknown from
-        shapes."""
+        """Notes the bytes of a step that ran. Unlike bytes from shapes, these include the workspaces of
+        kernels."""
         self.bytes = max(self.bytes, number)
 
     def note_answer(self, number, answer, is_from_shapes) -> None:
         self.bytes = max(self.bytes or 0, number) if is_from_shapes and self.is_measured else number
-        # A comparison holds the original's gradients during the replay (unless eviction can evict them). It
-        # also holds three copies of each tensor that the step writes to: from before the step, after the
-        # original, and after the replay.
+        # A comparison holds the original's gradients during the replay (unless eviction can evict them). A
+        # comparison also holds three copies of each tensor that the step writes to: one from before the step,
+        # one from after the original, and one from after the replay.
         held = answer.gradient_bytes + 3 * answer.written_bytes
         self.comparison_bytes = answer.kept_by_loss_bytes + answer.peak_bytes + held
 

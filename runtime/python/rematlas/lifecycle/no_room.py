@@ -1,4 +1,4 @@
-"""Says why no plan keeps the budget, and which budget a plan would keep."""
+"""Says why no plan keeps the budget, and which budget a plan could keep."""
 
 import collections
 import dataclasses
@@ -6,7 +6,7 @@ import dataclasses
 from ..errors import Infeasible, infeasible_text
 from ..updates.kept_between_steps import KeptBetweenSteps
 
-FORWARDS = 6  # steps in a row that must agree; at most this many forwards may be open at a time
+FORWARDS = 6  # the number of steps in a row that `note_beside` looks at
 
 
 def rounded_up(number: int) -> int:
@@ -28,16 +28,16 @@ class NoRoom:
         self.last_beside = collections.deque(maxlen=FORWARDS)
         self.about_updates = ""
         works = answer.infeasible.works
-        self.enough = 0 if works is None else works.bytes  # the budget in bytes that works, not rounded
+        self.enough = 0 if works is None else works.bytes  # the budget in bytes that works, before rounding
         self.leave(0, 0)
 
     def note_updates(self, why) -> None:
-        """`why`: the reason why there is no plan that includes the updates either; empty if no such plan was
-        asked for."""
+        """`why`: why there is no plan with the optimizer's updates either; empty if no such plan was asked
+        for."""
         self.about_updates = f"; with the updates in the plan: {why}" if why else ""
 
     def foresee(self, kept_then, owner) -> None:
-        """Adds to the budget that works the gradients and optimizer states that do not exist yet.
+        """Enlarges the budget that works by the gradients and optimizer states that do not exist yet.
         `kept_then`: the tensors that the training kept between steps when the step was planned; None if the
         budget is a share, because a share counts only the step."""
         if kept_then is None:
@@ -45,10 +45,11 @@ class NoRoom:
         now = KeptBetweenSteps.of(owner.module)
         gradients, states = now.gradients.there, now.states.there + now.states.missing
         outputs = 0
-        # If the program has trained some steps and now has no gradients, it frees them before the forward.
+        # Missing gradients and outputs are added only if fewer than two steps have run: later, a program that
+        # has no gradients now frees them before each forward.
         if owner.original + owner.replayed < 2:
             gradients += now.gradients.missing
-            outputs = self.answer.output_bytes  # the program still holds the outputs of the step before
+            outputs = self.answer.output_bytes  # the program still holds the outputs of the previous step
         to_come = max(0, gradients - kept_then.gradients.there) + max(0, states - kept_then.states.there)
         to_come += outputs
         self.leave(to_come, to_come)
@@ -56,8 +57,9 @@ class NoRoom:
 
     def note_beside(self, others) -> bool:
         """Notes `others`, the bytes that do not belong to the step that begins. Returns whether these bytes
-        were more than known in each of the last FORWARDS steps. A larger number in only some steps does not
-        count, because other forwards may be open in them."""
+        were larger than in `beside` in each of the newest FORWARDS steps; if so, the budget that works grows.
+        A larger number in only some of these steps does not count, because other forwards may have been open
+        in them."""
         self.last_beside.append(others)
         if len(self.last_beside) < FORWARDS:
             return False

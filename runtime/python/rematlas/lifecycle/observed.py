@@ -1,4 +1,5 @@
-"""Steps of the original that are recorded, or compared with a plan, until their backward is over."""
+"""Steps of the original, from their forward to the end of their backward, that are recorded or compared with
+a plan."""
 
 import contextlib
 
@@ -14,15 +15,15 @@ SUMS_RELEASED = "several forwards are open, and gradients of one are sums"
 
 
 class Recorded:
-    """A recorded step, perhaps with its backward still to come."""
+    """A recorded step. Its backward may still be to come."""
 
     def __init__(self, recording, returned, other_bytes=0, used=(), counted=None, region=None, spare=0):
         self.recording = recording
         self.returned = returned
         self.other_bytes = other_bytes  # bytes of tensors outside of this step and of open steps of its kind
-        self.spare = spare  # bytes of the budget that the plan should leave free for its comparison
-        self.counted = counted  # effects.Kept at the end of the last forward
-        self.region = region  # the autocast region of its forward; None if the forward shared no casts
+        self.spare = spare  # bytes of the budget that the plan leaves free for its comparison
+        self.counted = counted  # effects.Kept at the end of the forward
+        self.region = region  # the autocast region of the forward; None if the forward shared no casts
         self.reads_kept = False  # see Walk
         self.used = used  # from shapes: for each output tensor, whether the loss is assumed to use it
 
@@ -33,8 +34,8 @@ class Recorded:
         return self.recording.held_bytes()
 
     def release_if_shared(self) -> bool:
-        """Called when one more forward begins. If this step sums gradients, it cannot be open together with
-        that forward, and is released to autograd. Returns whether it was released."""
+        """Called when one more forward begins. If this step sums gradients and is still open, it cannot be
+        open together with the new forward, so it is released to autograd. Returns whether it was released."""
         if not (self.is_open() and self.recording.sums_gradients()):
             return False
         self.release()
@@ -54,7 +55,7 @@ class Compared:
     def __init__(self, comparison, sums, why, region):
         self.comparison = comparison
         self.sums = sums  # whether the plan sums gradients, see StepPlan
-        self.region = region  # the autocast region of its forward, as in Recorded
+        self.region = region  # the autocast region of the forward, as in Recorded
         self.why = why  # how the forwards of plan and original differ; empty if they are equal
 
     def is_open(self) -> bool:
@@ -80,8 +81,8 @@ class Compared:
 class ObservedForward:
     """A forward of the original, with its return value and the changes that it makes.
 
-    `given`: the tensors that it is called with. After `look_at`, `tensors` are its output tensors, and `why`
-    says why no plan can repeat it (empty if a plan can).
+    After `look_at`, `tensors` are the output tensors of the forward, and `why` says why no plan can repeat
+    the forward (empty if a plan can).
     """
 
     def __init__(self, owner, call, bound):
@@ -94,7 +95,7 @@ class ObservedForward:
         self.returned, self.tensors, self.why = Returned(None, [], ()), [], ""
 
     def run(self, given):
-        """Runs the forward, and returns the output for the caller."""
+        """Runs the forward on the tensors `given`, and returns the output for the caller."""
         module, call = self.owner.module, self.call
         logs = self.log if self.log.known else contextlib.nullcontext()
         with self.owner.forwarding_original(), logs, call.offloading.aside(module, call.device):

@@ -14,15 +14,15 @@ class OpenForward:
         self.call_plan = call_plan
         self.call = call
         self.compiled = compiled  # the plan by which the forward ran
-        self.region = owner.regions.now  # its autocast region, as in Recorded
-        self.kept = kept  # (dictionary, name, value before the forward) of the attributes that it replaces
+        self.region = owner.regions.now  # the autocast region of the forward, as in Recorded
+        self.kept = kept  # (dictionary, name, value before the forward) of each attribute that it replaces
         self.plan = call_plan.plan
 
     def run_original(self, given, used):
         """Runs the original's forward with gradients, for a backward that the plan cannot run. Returns the
         outputs. `used`: for each output, whether it got a gradient."""
         call = self.call.as_made()
-        # By now the program may have left the autocast region of the forward.
+        # The program may have left the autocast region of the forward since then.
         with self.owner.regions.of(self), call.autocast.again():
             outputs = self.call_plan.replan_for(call, given, tuple(used))
             if outputs is not None:
@@ -42,8 +42,8 @@ class OpenForward:
 
 @contextlib.contextmanager
 def as_before(kept):
-    """A context in which the module's attributes have the values from before the planned forward, for a
-    forward that reads and replaces them."""
+    """A context in which the module's attributes in `kept` have the values from before the planned forward.
+    The original's forward reads and replaces these attributes."""
     now = [(values, name, values.get(name)) for values, name, _ in kept]
     for values, name, tensor in kept:
         values[name] = tensor

@@ -1,5 +1,4 @@
-"""The recipe by which a module makes its return value from the outputs of its plan, in the form of plan
-files."""
+"""How a module makes its return value from the outputs of its plan, in the form of plan files."""
 
 import base64
 import pickle
@@ -10,14 +9,14 @@ class Packing(NamedTuple):
     template: object  # the structure of the return value, see calls/structure.py
     sources: list  # for each output tensor: ("input", i), ("tensor", i) or ("plan", place)
     sums: bool  # the plan sums gradients, so it cannot be used with several open forwards
-    # Attributes that the forward sets: (place of their dictionary, name, template, count of tensors), see
-    # Kept. Their tensors come after the other outputs.
+    # The attributes that the forward sets: (place of their dictionary, name, template, number of tensors),
+    # see Kept. The tensors in these attributes come after the other outputs.
     kept: list
     ending: str = ""  # how a plan with the optimizer's updates uses the gradients, see UpdateRule.text
-    # Counters and logs of the forward: (place of their dictionary, name, amount), see Effect. The numbers to
-    # log are the last outputs of all.
+    # The counters and logs of the forward: (place of their dictionary, name, amount), see Effect. The last
+    # outputs are the numbers to log.
     effects: tuple = ()
-    budget: int | None = None  # the bytes that the plan was made for; None if that was a share, or is unknown
+    budget: int | None = None  # the budget in bytes of the plan; None if it was a share, or is unknown
     reads_kept: bool = False  # see Walk
     chunk_loss: int | str | None = None  # chunks of the loss in the planned forward, see `apply`
 

@@ -1,5 +1,5 @@
-"""Detects that a module trains although nobody calls it: the program may call only the module's parts, for
-example."""
+"""Detects that a module trains although nobody calls it. For example, the program may call only the module's
+parts."""
 
 import weakref
 
@@ -11,7 +11,7 @@ from .refusals import BY_COMPILE
 
 
 def how_and_advice():
-    """Returns a description of such calls, and how the user can get a plan."""
+    """Returns a description of calls that go past the module, and how the user can get a plan for them."""
     how = "of the module's parts, or of its forward, past the module itself"
     advice = "call the module (`model(...)`); or keep a budget within `rematlas.evict`"
     if has_compiled():

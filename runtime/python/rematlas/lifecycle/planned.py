@@ -30,7 +30,7 @@ class Planned(State):
         owner.fallback.end()
         if opened:
             owner.note_frames(opened + 1)
-        else:  # if forwards are open, the plan counts the bytes that they hold
+        else:  # if forwards are open, the plan already counts the bytes that they hold
             self.keep_plan_fitting(call_plan, tensors, call)
             if call_plan.state is not self:
                 return UNDECIDED
@@ -44,7 +44,7 @@ class Planned(State):
         return self.replay(call_plan, compiled, tensors, call)
 
     def replay(self, call_plan, compiled, tensors, call):
-        """Runs the forward by this plan, or by the original if the plan cannot run the forward."""
+        """Runs the forward by the plan `compiled`, or by the original if the plan cannot run it."""
         owner, plan = call_plan.owner, call_plan.plan
         outputs, number, why = compiled.forward(
             tensors, call.inputs, owner.options.in_arena(call.device), owner.measures

@@ -1,4 +1,4 @@
-"""A module that trains by plans: the object that `apply` attaches to the module.
+"""The object that `apply` attaches to a module, so that the module trains by plans.
 
 Each kind of call (structure, shapes and types of the arguments, settings of torch, state of the module) has
 its own plan, see call_plan.py. For the way from the first step to a plan, see state.py.
@@ -63,11 +63,11 @@ class PlannedModule(InPlaceOfCall):
         self.plans_that_move_buffers = []  # plans whose backward moves buffers: no forward may run before it
         self.replayed = 0  # steps that plans ran
         self.original = 0  # steps that the original ran
-        self.original_backwards = 0  # planned forwards for which the original had to run the backward
-        self.why_original = ""  # why the plan did not run the latest step that it should have run
+        self.original_backwards = 0  # planned forwards for whose backward the original had to run again
+        self.why_original = ""  # why the original ran the newest step that a plan should have run
         self.is_forwarding = False  # the original's forward is running
-        self.measures = False  # also measures the peaks of planned steps, see `measure_peaks`
-        # It is closed at the first call.
+        self.measures = False  # the peaks of planned steps are measured, too, see `measure_peaks`
+        # It is closed when the module is called for the first time.
         self.past_forward = past_forward.PastForward(module, self.note_gradients_past_forward)
         self.lock = threading.RLock()
         planned_modules.add(self)
@@ -163,8 +163,8 @@ class PlannedModule(InPlaceOfCall):
         base, number, _ = key
         is_new_state = number not in self.states_seen
         self.states_seen.add(number)
-        # The module changed before the kinds of calls below were fully recorded. Their recordings will never
-        # be completed, unless the module switches back and forth between states.
+        # The module changed before the kinds of calls in `begun` were fully recorded. They are dropped,
+        # because they would be completed only if the module switched back to its former state.
         begun = [
             k
             for k, plan in self.call_plans.items()
@@ -253,13 +253,14 @@ class PlannedModule(InPlaceOfCall):
         log.log(level, "rematlas: %s; such steps run the original%s", why, how)
 
     def leave_plan(self, why) -> None:
-        """Called when the plan could not run the forward of a step, so that the original runs it."""
+        """Called when the plan could not run the forward of a step, so that the original runs the step."""
         if self.updates is not None:
             self.updates.note_original()
         self.note_original(why)
 
     def leave_plan_in_backward(self, plan, why) -> None:
-        """Called when the original runs a planned step again, from its forward on."""
+        """Called when the plan has run the forward of a step, but the original runs the step again for its
+        backward."""
         if self.updates is not None:
             self.updates.note_original()
         plan.left_steps += 1
@@ -290,8 +291,8 @@ class PlannedModule(InPlaceOfCall):
         return StepContext(self.options, self.name, watch, tensors, inputs, device, self.several)
 
     def forward_by_plan(self, call_plan, call, given):
-        """By the plan, runs a forward on the tensors `given`. Returns the outputs, and why there are none
-        (empty if there are outputs)."""
+        """Runs a forward by the plan, on the tensors `given`. Returns the outputs, and why there are no
+        outputs (empty if there are outputs)."""
         compiled = call_plan.plan.compiled
         tensors = self.state.watch.tensors()
         outputs, number, why = compiled.forward(
@@ -302,7 +303,7 @@ class PlannedModule(InPlaceOfCall):
         return outputs, why
 
     def note_open_forward(self, number, call_plan, call, compiled) -> None:
-        """Keeps all that the original would need if it had to run the backward of a planned forward."""
+        """Stores all that the original would need if it had to run the forward again for the backward."""
         places = [(values, name) for values, name, *_ in call_plan.plan.returned.kept]
         kept = self.state.kept_values(places) if places else ()
         callbacks.open_forwards[number] = OpenForward(self, call_plan, call, compiled, kept)
@@ -312,8 +313,8 @@ class PlannedModule(InPlaceOfCall):
         self.peaks.note_runner(Runner.PLANNED, answer)
 
     def count_original(self, runner=Runner.ORIGINAL) -> None:
-        """Called when the original runs a step. Arenas of plans in which nothing is held release their
-        memory, because the step does not need them."""
+        """Called when the original runs a step. Frees those arenas of plans in which no tensor lies, because
+        this step does not use them."""
         self.original += 1
         if self.options.budget_bytes is not None:
             device_memory.release_idle_arenas(self.device())
@@ -330,8 +331,8 @@ class PlannedModule(InPlaceOfCall):
         self.plans_that_move_buffers = [plan.compiled for plan in plans if plan.moves_buffers_in_backward]
 
     def release_open_forwards(self) -> None:
-        """Called when one more forward begins. Releases the open forwards that cannot be open together with
-        it to autograd, which runs their backwards as without a plan."""
+        """Called when one more forward begins. Releases to autograd those open forwards that cannot be open
+        together with the new one. Autograd runs their backwards as without a plan."""
         shares_casts, are_released = torch.is_grad_enabled() and self.release_shared_casts(), False
         for plan in self.plans_that_move_buffers:
             are_released = plan.abandon_open_forwards() or are_released
@@ -342,18 +343,18 @@ class PlannedModule(InPlaceOfCall):
         self.several = self.several or self.sharing.is_now
 
     def release_shared_casts(self) -> bool:
-        """Also releases the open forwards in the same autocast region. Returns whether several forwards share
-        the region."""
+        """Releases to autograd the open forwards in the present autocast region, because they share casts
+        with the new forward. Returns whether several forwards share the region."""
         if self.regions.last is None:
             return False
         bystander = modes.bystander()
         if bystander is not None and not bystander.allows_eviction:
-            return False  # it would see the op by which CastRegion checks the region
+            return False  # the bystander would see the op by which CastRegion checks the region
         return self.regions.release_open_forwards(self.call_plans.values(), self.before_release)
 
     def before_release(self) -> None:
-        """Called before steps are released: the original will run their forwards again, and their gradients
-        go to `.grad`."""
+        """Called before open forwards are released. The original will run these forwards again, and the
+        gradients go to `.grad`."""
         if self.updates is not None:
             self.updates.note_several()
         self.fallback.note_forward(True)
@@ -382,7 +383,7 @@ class PlannedModule(InPlaceOfCall):
 
     def original_bytes(self, answer) -> int:
         """Returns the peak bytes of the original's step, including the bytes that open forwards of its kind
-        hold."""
+        hold for their backwards."""
         return (
             answer.whole_peak_bytes + answer.kept_by_loss_bytes + (self.frames - 1) * answer.whole_held_bytes
         )

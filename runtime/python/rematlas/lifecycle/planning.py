@@ -91,8 +91,8 @@ class Planning(Unplanned):
         call_plan.refuse(room.text(), room.error(), room)
 
     def receive(self, shared) -> None:
-        """Takes the plan of rank 0. If rank 0 has no plan, or its plan does not fit here, this process plans
-        alone."""
+        """Takes the plan of rank 0. If rank 0 has refused the step, this process refuses it, too. If no plan
+        comes from rank 0, or its plan does not fit here, this process plans alone."""
         owner, call_plan, plan = self.owner, self.call_plan, self.call_plan.plan
         found = shared.received(owner.device())
         if isinstance(found, str):

@@ -36,7 +36,7 @@ class Recording(Unplanned):
             self.call_plan.original.note_no_plan_from_shapes()
 
     def step_within_budget(self, call, fits):
-        if self.call_plan.original.is_too_large:  # its backward ran out of memory
+        if self.call_plan.original.is_too_large:  # the backward of a recorded step ran out of memory
             return self.step_that_is_too_large(call, fits)
         if self.owner.sharing.is_now:
             return self.owner.run_original(call.args, call.kwargs, fits)
@@ -70,8 +70,8 @@ class Recording(Unplanned):
         raise torch.OutOfMemoryError(failure)
 
     def try_to_record(self, call):
-        """Returns the output, None and an empty text. If the forward ran out of memory, returns None, the
-        error's message, and what the forward had changed before the error."""
+        """Records a forward. Returns the output, None and an empty text. If the forward ran out of memory,
+        returns None, the error's message, and what the forward had changed before the error."""
         owner, call_plan = self.owner, self.call_plan
         kind = RecordingKind.WITH_AUDIT if self.first is None else RecordingKind.REAL
         recording = StepRecording(owner.state.watch, call.inputs, call.device, kind)
@@ -96,8 +96,8 @@ class Recording(Unplanned):
         if forward.why:
             recording.refuse(forward.why)
         recording.end(forward.tensors)
-        # A comparison takes more memory than the plan alone. If the original runs under eviction, a plan
-        # leaves about the bytes of a batch free for the comparison.
+        # A comparison takes more memory than the plan alone. If the original runs under eviction, the plan
+        # leaves free about the bytes of a batch, so that both fit together.
         spare = sum(tensor.nbytes for tensor in call.inputs) if owner.fallback.evicts_now else 0
         others = recording.other_bytes() - sum(held)
         region = owner.regions.now
@@ -135,8 +135,9 @@ class Recording(Unplanned):
             self.first = step
 
     def is_evicted_from_now_on(self) -> bool:
-        """Called when a step of another module began or ended online eviction during this step. From now on
-        steps are recorded under eviction from the forward on. Returns False after too many such changes."""
+        """Called when a step of another module began or ended online eviction during this step. Makes later
+        steps run under eviction from their forward on. Returns whether to record one more step; False after
+        too many such changes."""
         self.owner.fallback.note_does_not_fit()
         self.changes_of_eviction += 1
         return self.changes_of_eviction <= MOST_CHANGES_OF_EVICTION
@@ -153,8 +154,8 @@ class Recording(Unplanned):
         return second.recording.difference(first.recording)
 
     def fail(self, why) -> None:
-        """Called when a recorded step leads to no plan. After a few such steps in a row the kind of call, or
-        the module, is refused."""
+        """Called when a recorded step leads to no plan. After a few such steps in a row, refuses the kind of
+        call or the whole module."""
         call_plan, refusals = self.call_plan, self.owner.refusals
         self.first = None
         call_plan.note_failure(why)

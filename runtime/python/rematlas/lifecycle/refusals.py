@@ -26,11 +26,11 @@ class Refusals:
         self.of_module = ""  # why the module cannot be planned at all
         # how many recorded steps led to no plan, by the key of a call without the module's state
         self.attempts = {}
-        self.reasons = {}  # by the same key: why the last of these steps led to no plan
-        self.failures_in_a_row = 0  # over all keys
+        self.reasons = {}  # why the newest of these steps led to no plan, by the same key
+        self.failures_in_a_row = 0  # how many recorded steps in a row led to no plan, over all keys
         self.has_warned = False
         self.said = set()  # messages that were already logged
-        self.left_alone = {}  # by description of such calls: (how many there were, what happens to them)
+        self.left_alone = {}  # by the description of calls: (the number of such calls, what happens to them)
 
     def refuse_module(self, why) -> None:
         self.of_module = why
@@ -50,9 +50,9 @@ class Refusals:
         warnings.warn(f"rematlas: {text}", RefusedWarning, stacklevel=caller_level())
 
     def note_left_alone(self, how, advice, about_the_budget) -> None:
-        """Called when a call is left to the original. `how` describes such calls; in the message it follows
-        the word "calls". Warns once for each `how`; raises Refused instead if the user has asked for
-        errors."""
+        """Called when the original runs a call because no plan may. `how` describes such calls, for example
+        "under a tracer"; in the message it follows the word "calls". Warns once for each `how`; raises
+        Refused instead if the user has asked for errors."""
         count, _ = self.left_alone.get(how, (0, ""))
         then = f"run the original{about_the_budget}; for a plan, {advice}"
         self.left_alone[how] = count + 1, then
@@ -67,7 +67,7 @@ class Refusals:
             log.warning("rematlas: %s; for a budget under torch.compile %s", said, BY_COMPILE)
 
     def note_replaced(self, name) -> None:
-        """Logs once that calls are planned although hooks of this kind are around them."""
+        """Logs once that calls are planned although they run under hooks of this kind."""
         if self.is_first(name):
             log.info(
                 "rematlas: plans decide in the place of %s what is kept for the backward of the module; steps"

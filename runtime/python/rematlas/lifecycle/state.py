@@ -25,18 +25,18 @@ class StateName(enum.Enum):
     REFUSED = "refused"
 
 
-UNDECIDED = object()  # returned by a state that was replaced by another one, which must be asked instead
+UNDECIDED = object()  # returned by a state that was replaced: the new state must be asked
 
 
 class State:
-    """Decides how a call runs. Transitions are methods of CallPlan. They take effect at once, because the
-    code of a step may raise and a wait may be interrupted."""
+    """Decides how a call runs. Methods of CallPlan change the state. They do so at once, because the code of
+    a step may raise and a wait may be interrupted."""
 
     name = StateName.WAITING
 
     def __init__(self, call_plan):
-        # The reference is weak, so that there is no cycle, and a CallPlan that is not used any more is freed
-        # at once.
+        # The reference is weak, because the CallPlan refers to its state: without a cycle, a CallPlan that is
+        # not used any more is freed at once.
         self._call_plan = weakref.ref(call_plan)
 
     @property
@@ -65,8 +65,8 @@ class State:
         """Waits for a plan that is being made, and takes it."""
 
     def needed_bytes(self, original) -> int:
-        """Returns the bytes that the original's step takes in this state. `original`: the bytes that it takes
-        alone."""
+        """Returns the bytes that the original's step takes in this state. `original`: the bytes that the step
+        takes without a plan next to it."""
         return original
 
 
@@ -80,8 +80,8 @@ class Unplanned(State):
             found = call_plan.look_at_shapes(call)
             if owner.state.watch is not None and not call_plan.fits_by_shapes(call):
                 self.keep_budget(call, found)
-            # A recording from shapes may have shown that the forward sets attributes. In this case a new
-            # watch must be made that knows these attributes.
+            # A recording from shapes may have shown that the forward sets attributes. In this case the call
+            # is handled again, with a new watch that knows these attributes.
             if owner.state.watch is None or call_plan.state is not self:
                 return UNDECIDED
         return self.step_within_budget(call, call_plan.fits(call))

@@ -9,7 +9,8 @@ from ..updates.kept_between_steps import KeptBetweenSteps
 from ..updates.update_rule import Role
 from .packing import Packing
 
-# real steps are recorded after this many steps of a plan from shapes whose backward the original ran
+# A plan from shapes may not suit the real steps. After the original had to run the backward of this many of
+# its steps, real steps are recorded.
 MOST_LEFT = 2
 
 
@@ -34,12 +35,13 @@ class Kept(typing.NamedTuple):
 
 
 class Returned(typing.NamedTuple):
-    """The structure of the forward's return value. It is the same in each step of one kind of call."""
+    """The structure of the forward's return value. The structure is the same in all steps of one kind of
+    call."""
 
     template: object  # see calls/structure.py
     sources: list  # for each output tensor: ("input", i), ("tensor", i) or ("plan", place)
-    kept: tuple  # Kept objects; their tensors are outputs, too, after the others
-    effects: tuple = ()  # Effect objects; the numbers to log are the last outputs
+    kept: tuple  # Kept objects; the tensors in these attributes are outputs, too, after the returned tensors
+    effects: tuple = ()  # Effect objects; the numbers that they log are the last outputs
 
     def rebuild(self, outputs, inputs, tensors):
         """Makes the forward's return value from the plan's outputs, and sets the attributes that the forward
@@ -97,27 +99,27 @@ class StepPlan:
         # cannot be used with several open forwards.
         self.sums = sums
         self.other_bytes = other_bytes  # bytes that did not belong to the step when it was planned
-        self.spare = 0  # the part of `other_bytes` that is left free for a comparison
-        self.kept_then = None  # KeptBetweenSteps when the step was planned, if the budget is in bytes
+        self.spare = 0  # the part of `other_bytes` that the plan leaves free for its comparison
+        self.kept_then = None  # the KeptBetweenSteps at the time of planning, if the budget is in bytes
         self.frames = frames  # how many forwards may be open at a time in this plan
         # in a plan from shapes: for each output tensor, whether the loss is assumed to depend on it;
         # otherwise None
         self.used = used
         self.shared = None  # ranks.Shared while the processes of one training wait for one plan
-        self.moves_buffers_in_backward = None  # known after its first forward
-        self.endings = {}  # by role: plans that include the optimizer's part, and so take the gradients
+        self.moves_buffers_in_backward = None  # None until the plan's first forward
+        self.endings = {}  # by role: plans that include the optimizer's part of the step
         self.without_updates = compiled
         self.steps = 0  # steps that this plan has begun
         self.left_steps = 0  # steps of this plan whose backward the original ran
-        self.is_direct = False  # all steps run by `endings`, and `compiled` is the plan with updates
+        self.is_direct = False  # all steps run by plans in `endings`; `compiled` is then the one with updates
 
     @property
     def is_from_shapes(self) -> bool:
         return self.used is not None
 
     def is_of_other_steps(self) -> bool:
-        """Says whether a plan from shapes does not fit the real steps. This is assumed once the original had
-        to run at least MOST_LEFT and at least half of the backwards."""
+        """Says whether this plan from shapes is for other steps than the real ones. This is assumed once the
+        original had to run at least MOST_LEFT and at least half of the backwards."""
         return self.is_from_shapes and self.left_steps >= MOST_LEFT and 2 * self.left_steps >= self.steps
 
     def be_for(self, *, frames=None, other_bytes=None) -> None:
@@ -139,7 +141,7 @@ class StepPlan:
         return spare > 0
 
     def share(self, shared) -> None:
-        """Makes all processes of the training use one plan."""
+        """Makes the processes of a training share one plan."""
         self.shared = shared
 
     def take_shared(self):
@@ -171,8 +173,8 @@ class StepPlan:
         self.compiled = self.without_updates = compiled
 
     def run_by(self, ending, moves_buffers_in_backward=None) -> None:
-        """From now on all steps run by plans that take the gradients themselves. `ending` is one of these
-        plans."""
+        """Makes all steps run by plans that take the gradients themselves, from now on. `ending` is one of
+        these plans."""
         self.is_direct, self.compiled = True, ending.plan
         self.moves_buffers_in_backward = moves_buffers_in_backward
 

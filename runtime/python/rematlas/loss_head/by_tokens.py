@@ -10,8 +10,9 @@ from ..errors import Refused
 from .heads import states_of_generators
 
 TRIED = 4  # tokens
-# The tolerance, as a share of the largest logit. Results may differ because products of fewer rows may run in
-# other kernels, and because types may have few bits.
+# The tolerance, as a share of the largest logit. Logits that are computed for fewer tokens at a time may
+# differ a little, because products of fewer rows may run in other kernels, and because types may have few
+# bits.
 CLOSE = 2e-2
 INSTEAD = "compute its logits at once, without rematlas.chunked_loss"
 
@@ -20,8 +21,8 @@ checked = weakref.WeakSet()  # heads
 
 def check_by_tokens(head, hidden) -> None:
     """Raises Refused if the logits of a token depend on other tokens, or if a call of the head changes its
-    buffers, because the loss by chunks would then be another loss. Each head is checked once, at a time when
-    values are known. `hidden` has the shape (tokens, width)."""
+    buffers, because the loss by chunks would then have another value. Each head is checked once, at a time
+    when values are known. `hidden` has the shape (tokens, width)."""
     if head in checked or hidden.device.type == "meta":
         return
     generator = torch.Generator("cpu").manual_seed(1)

@@ -9,8 +9,8 @@
             return self.loss(self.body(tokens), targets)  # was: cross_entropy(self.head(...), ...)
 
 The logits (tokens x vocabulary) and their gradients take the most memory of many steps. No schedule can avoid
-that, because they all exist at the same time. By chunks, only the logits and gradients of one chunk exist at
-a time.
+this, because all of them exist at the same time. If they are computed by chunks, only the logits and
+gradients of one chunk exist at a time.
 
 The forward computes the loss of each chunk and drops its logits. The backward computes the logits of each
 chunk again, and from them the chunk's gradients. The gradients of the head's parameters are summed in one
@@ -41,7 +41,7 @@ from .heads import Sums, check_leaves, is_plain_linear, made_head
 from .losses import CrossEntropy, TokenLoss, cross_entropy_of
 
 AUTO = "auto"
-TENSORS_OF_LOGITS = 3  # allocated at once in the cross entropy: the log of the softmax, and two gradients
+TENSORS_OF_LOGITS = 3  # at once in the cross entropy: the log of the softmax, and two gradients
 
 
 def chunked_loss(
@@ -87,8 +87,9 @@ def chunked_loss(
 
 
 class ChunkedLoss:
-    """The callable that `chunked_loss` returns. It keeps nothing between calls, and is not a module: its
-    parameters belong to the head, which is a part of the model, and to the loss if the loss is a module."""
+    """The callable that `chunked_loss` returns. It keeps nothing between calls, and is not a module. The
+    parameters that it uses belong to the head, which is a part of the model, and to the loss if the loss is a
+    module."""
 
     def __init__(self, head, loss, chunks):
         self.head = head
@@ -149,9 +150,9 @@ def head_bytes(tokens: int, vocabulary: int) -> int:
 
 
 def chunks_for(head, tokens: int) -> int:
-    """Returns the fewest chunks, a power of two, with which the logits of a chunk and their gradients take no
-    more memory than the head's parameters. Raises ValueError for a head without the size of its vocabulary
-    (`out_features`)."""
+    """Returns the smallest power of two such that, with this number of chunks, the logits of a chunk and
+    their gradients take no more memory than the head's parameters. Raises ValueError for a head without the
+    size of its vocabulary (`out_features`)."""
     vocabulary = getattr(head, "out_features", None)
     if not isinstance(vocabulary, int):
         raise ValueError(
@@ -172,11 +173,11 @@ def autocast_on(device) -> Autocast | None:
 
 @dataclasses.dataclass(frozen=True)
 class Work:
-    """The computation of one call of a ChunkedLoss."""
+    """What one call of a ChunkedLoss computes, and how."""
 
     head: torch.nn.Module
     loss: typing.Any  # CrossEntropy or TokenLoss
-    size: int  # tokens of a chunk
+    size: int  # the number of tokens in a chunk
     autocast: Autocast | None  # autocast's settings in the forward
 
     def again(self):

@@ -21,7 +21,7 @@ def check_chunk_loss(asked) -> None:
 
 class Chunking:
     """Replaces the forward of the module if chunks are asked for, until `remove` is called. If the head and
-    the loss of the module are not found, the reason is given in a warning, or in a Refused if `on_refuse` is
+    the loss of the module are not found, warns with the reason, or raises Refused if `on_refuse` is
     "raise"."""
 
     def __init__(self, module, asked, on_refuse):
@@ -82,7 +82,7 @@ class Chunking:
 
 
 def note_for(chunking):
-    """Returns a function that passes its arguments to `chunking.note`. It hides the Chunking from the walk
-    over the objects that the module's forward may change, because the notes do not influence which ops the
-    module runs."""
+    """Returns a function that passes its arguments to `chunking.note`. The walk over the objects that the
+    module's forward may change does not look into this function, so it does not find the Chunking, whose
+    notes do not influence which ops the module runs."""
     return lambda *found: chunking.note(*found)

@@ -1,4 +1,5 @@
-"""Heads of language models that run on chunks of tokens. They compute logits, and sum up gradients."""
+"""Heads of language models that run on chunks of tokens. They compute logits, and sum up the gradients of all
+chunks."""
 
 import ctypes
 
@@ -28,7 +29,7 @@ class Sums:
         place = self.places[id(parameter)]
         if self.found[place] is not None:
             self.found[place].add_(gradient)
-        else:  # others may hold the first gradient, and later ones are added to it in place
+        else:  # others may hold the first gradient, but later ones are added to it in place, so it is copied
             self.found[place] = gradient.clone() if self.are_several else gradient
 
     def add_product(self, parameter, left, right) -> None:
@@ -61,7 +62,7 @@ def is_on(autocast) -> bool:
 
 
 class LinearHead:
-    """A plain linear head. The product that makes a chunk's gradient of the weights adds it directly to the
+    """A plain linear head. One matrix product makes a chunk's gradient of the weights and adds it to the
     sum."""
 
     def __init__(self, head, autocast):
@@ -80,7 +81,7 @@ class LinearHead:
         return functional.linear(hidden, self.weight, self.bias)
 
     def part(self, hidden):
-        """Returns the chunk of hidden states as a new leaf, for which gradients can be computed."""
+        """Returns the chunk of hidden states as a new leaf, so that gradients for it can be computed."""
         return hidden.detach().requires_grad_()
 
     def logits_with_gradients(self, hidden, sums):
@@ -129,9 +130,9 @@ class AnyHead:
         return logits
 
     def part(self, hidden):
-        """Returns a chunk of hidden states for which gradients can be computed. It is a copy, so that a
-        recorder of the ops below autograd sees new logits in the backward. Otherwise a plan could hold the
-        logits of the forward."""
+        """Returns the chunk of hidden states as a new leaf, so that gradients for it can be computed. It is a
+        copy: a recorder of the ops below autograd would otherwise see the same logits in forward and
+        backward, and a plan could hold them in between."""
         return hidden.detach().clone().requires_grad_()
 
     def logits_with_gradients(self, hidden, sums):
@@ -139,8 +140,8 @@ class AnyHead:
 
 
 def states_of_generators(device) -> list:
-    """Returns the states as bytes. They are read directly from memory, because any op on these tensors would
-    become an op of the step, and their values differ in each step."""
+    """Returns the states of torch's generators as bytes. They are read directly from memory, because any op
+    on these tensors would become an op of the step, and their values differ in each step."""
     states = [torch.get_rng_state()]
     if device.type == "cuda" and torch.cuda.is_initialized():
         if torch.cuda.is_current_stream_capturing():

@@ -1,7 +1,7 @@
 """Computes head and loss by chunks of tokens in causal language models of transformers, whose own forward
 computes logits and loss.
 
-The code of the model's forward runs unchanged. In it the head returns a stand-in for the logits
+The code of the model's forward runs unchanged, but the head in it returns a stand-in for the logits
 (`LogitsToCome`). The loss function is replaced by one that gets the stand-in and computes head and loss by
 chunks. So the only assumption is that the model's code calls the module that `get_output_embeddings()`
 returns, and then `loss_function`. A trial on three tokens, without the model's body, checks beforehand that
@@ -72,7 +72,7 @@ class ChunkedForward:
 
 
 class LossOfLogitsToCome:
-    """Replaces `ForCausalLMLoss` of transformers."""
+    """Replaces the loss function `ForCausalLMLoss` of transformers."""
 
     def __init__(self, head, chunks, original, note):
         self.head = head
@@ -99,7 +99,7 @@ class LossOfLogitsToCome:
                 f"rematlas: chunk_loss: the head makes {self.head.out_features} logits, and the loss is of"
                 f" {vocab_size} classes: {BY_HAND}"
             )
-        if shift_labels is None:  # each token predicts the next one
+        if shift_labels is None:  # each token's logits predict the next token
             shift_labels = functional.pad(labels, (0, 1), value=ignore_index)[..., 1:]
         targets = shift_labels.reshape(logits.hidden.shape[:-1]).to(logits.device)
         reduction = "mean" if num_items_in_batch is None else "sum"
@@ -117,8 +117,8 @@ class LossOfLogitsToCome:
         return value / num_items_in_batch
 
     def output_of(self, output):
-        """Returns the model's output. If a loss was computed from stand-ins, they become None, otherwise real
-        logits."""
+        """Returns the model's output. Stand-ins in it become None if a loss was computed from them, otherwise
+        real logits."""
 
         def real(value):
             if not isinstance(value, LogitsToCome):
@@ -134,7 +134,7 @@ class LossOfLogitsToCome:
 
 
 class OfModel:
-    """The changes that the model makes to logits before the loss. This object holds no tensor of the
+    """The changes that the model makes to logits before the loss, as a function. It holds no tensor of the
     forward."""
 
     def __init__(self, logits):
@@ -145,8 +145,8 @@ class OfModel:
 
 
 def chunks_of(module):
-    """Returns the number of chunks with which the module computes head and loss (or "auto"); None if it uses
-    no chunks."""
+    """Returns the option chunk_loss of the module (a number of chunks, or "auto"); None if it uses no
+    chunks."""
     forward = module.__dict__.get("forward")
     return forward.chunks if isinstance(forward, ChunkedForward) else None
 
@@ -170,7 +170,7 @@ def found_forward(model, chunks, note=None) -> ChunkedForward:
 
 
 def why_not(model) -> str:
-    """Returns why the head and the loss of a model cannot be found; empty if a trial may show that they
+    """Returns why the head and the loss of a model cannot be found; empty if a trial must show whether they
     can."""
     name = type(model).__name__
     library = sys.modules.get("transformers")
@@ -194,8 +194,8 @@ def is_own(loss) -> bool:
 
 
 def try_it(model, chunks) -> None:
-    """Compares the losses of a few tokens, computed in the usual way and by chunks. Raises Refused if they
-    differ, or the errors of the model."""
+    """Compares the losses of a few tokens, computed in the usual way and by chunks. Raises Refused if the
+    losses differ. Also raises the errors of the model."""
     head = model.get_output_embeddings()
     like = {"device": head.weight.device, "dtype": head.weight.dtype}
     hidden = torch.empty(1, TRIED, head.in_features, device="cpu")

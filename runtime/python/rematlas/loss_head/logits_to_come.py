@@ -8,9 +8,9 @@ from ..errors import Refused
 
 
 class LogitsToCome:
-    """Represents the logits that a head would make from these hidden states of shape (..., width). If the
-    model changes each logit independently, the change is noted, and applied later to the logits of each
-    chunk. Any other use needs real logits, and raises Refused."""
+    """Stands for the logits that a head would make from hidden states of shape (..., width). If the model
+    changes each logit independently, the change is noted, and applied later to the logits of each chunk. Any
+    other use needs real logits, and raises Refused."""
 
     def __init__(self, hidden, vocabulary, changes=()):
         self.hidden = hidden
@@ -21,7 +21,7 @@ class LogitsToCome:
         return LogitsToCome(self.hidden, self.vocabulary, (*self.changes, (name, arguments)))
 
     def made(self, logits):
-        """Returns these real logits after applying all noted changes."""
+        """Applies all noted changes to these real logits, and returns them."""
         for name, arguments in self.changes:
             logits = getattr(logits, name)(*arguments)
         return logits

@@ -113,10 +113,10 @@ class TokenLoss:
 
 
 class Parts(typing.NamedTuple):
-    """The loss of all tokens, as the sum of the losses of their parts divided by `divisor`."""
+    """The loss of all tokens: the sum of the losses of the parts, divided by `divisor`."""
 
-    of_part: typing.Callable  # function of the logits and targets of a part; returns the part's loss
-    divisor: Tensor | None = None  # None counts as 1
+    of_part: typing.Callable  # function of (logits, targets) of a part, which returns the part's loss
+    divisor: Tensor | None = None  # None means no division
 
     def finished(self, total) -> Tensor:
         return total if self.divisor is None else total / self.divisor
@@ -132,8 +132,8 @@ def check_reduction(reduction, name) -> None:
 
 
 def cross_entropy_of(loss) -> CrossEntropy | None:
-    """Returns the CrossEntropy that equals torch's own cross entropy, given as a function or a module; None
-    for any other loss."""
+    """Returns the CrossEntropy that computes the same as `loss` if `loss` is torch's own cross entropy, as a
+    function or a module; None for any other loss."""
     if loss is functional.cross_entropy:
         return CrossEntropy(upcast=False)
     if type(loss) is not torch.nn.CrossEntropyLoss:

@@ -47,8 +47,8 @@ def as_op(what: str, read: list, written: list, draws: bool = False) -> list:
 
 
 def are_missing(text: str) -> bool:
-    """Says whether a graph file with this text contains such calls for which this process has stored no
-    function."""
+    """Says whether a graph file with this text has an op made by `as_op` whose function this process has not
+    stored."""
     if "rematlas::unseen" not in text:
         return False
     ops_of_plan = json.loads(text)["replay"]["ops"]
@@ -58,15 +58,16 @@ def are_missing(text: str) -> bool:
 
 def ops_are_watched() -> bool:
     """Says whether the ops of this thread are being watched (recorded, compared or evicted), and this code
-    does not run within such an op."""
+    does not run within one of these ops."""
     return torch._C._dispatch_tls_is_dispatch_key_included(
         OWN_KEY
     ) and not torch._C._dispatch_tls_is_dispatch_key_excluded(OWN_KEY)
 
 
 def is_recorded() -> bool:
-    """Says whether a call in this thread belongs to a step that is being recorded. Returns False under online
-    eviction without a recording: eviction notices such calls through the methods of tensors that they use."""
+    """Says whether a kernel launch or call that the dispatcher does not see belongs to a step that is being
+    recorded. Returns False under online eviction without a recording: eviction notices such calls through the
+    methods of tensors that they use."""
     return ops_are_watched() and any(recording.is_open() for recording in list(recordings))
 
 
@@ -81,8 +82,8 @@ def are_shapes_alone() -> bool:
 
 
 def refuse(why: str) -> None:
-    """Refuses the recording, because its step contains a call that cannot be an op. If the step is recorded
-    from shapes, raises RuntimeError, so that the call does not run."""
+    """Refuses the recording, because the step has a call that bypasses the dispatcher and cannot be made an
+    op. If the step is recorded from shapes, raises RuntimeError, so that the call does not run."""
     if are_shapes_alone():
         raise RuntimeError(f"rematlas: {why}")
     for recording in list(recordings):

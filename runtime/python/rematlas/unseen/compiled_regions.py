@@ -43,7 +43,7 @@ def call_as_op(graph, inputs, run):
     what = calls.remember(region.name(), region.compute)
     region = calls.remembered[what].__self__
     read, written = region.tensors_of(inputs)
-    inputs.clear()  # compiled code clears its list of inputs, too, so that nothing else holds them
+    inputs.clear()  # compiled code also clears its list of inputs, so that tensors are freed early
     made = calls.as_op(what, read, written, region.draws)
     return region.results(made, [*read, *written])
 
@@ -67,7 +67,7 @@ def why_no_op(graph, inputs) -> str:
 
 
 class Region:
-    """A compiled graph, with those of its inputs that are not tensors."""
+    """A compiled graph, and those of its inputs that are not tensors."""
 
     def __init__(self, graph, inputs, run):
         self.graph = graph
@@ -78,7 +78,7 @@ class Region:
             for place, value in enumerate(inputs)
         ]
         self.draws = may_draw(graph.source_code)
-        self.made = None  # a Made for each result of the last run
+        self.made = None  # a Made for each result; None until the graph has run
 
     def name(self) -> str:
         return f"code of torch.compile {key_of(self.graph)} of {self.inputs}"
@@ -97,14 +97,15 @@ class Region:
         return [result for result, made in zip(results, self.made) if made.is_new]
 
     def results(self, new, tensors) -> list:
-        """Returns the results of the graph. `new`: the new tensors among them, which the op has returned."""
+        """Returns the results of the graph. `new`: those of them that are new tensors, which the op has
+        returned."""
         new = iter(new)
         return [next(new) if made.is_new else made.again(tensors) for made in self.made]
 
 
 class Made(NamedTuple):
-    """A result of a graph. There are three cases: a new tensor; a tensor in the memory of an argument, which
-    an op may not return (the argument itself, or a result that reuses its memory); or a value that is not a
+    """A result of a graph. There are three cases: a new tensor; a tensor in the memory of an argument (the
+    argument itself, or a result that reuses its memory), which an op may not return; or a value that is not a
     tensor."""
 
     is_new: bool

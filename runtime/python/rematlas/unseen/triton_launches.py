@@ -2,7 +2,7 @@
 
 A private function of torch, which torch.compile also uses, finds out from the kernel's code to which
 arguments the kernel writes. Under Triton's interpreter (TRITON_INTERPRET=1) a run of the kernel on copies
-shows that.
+shows these arguments.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ class NoOp(Exception):
 
 
 def watch() -> None:
-    """From now on makes each launch an op, if it happens in a recorded step."""
+    """From now on makes each launch of a kernel an op, if it happens in a recorded step."""
     kernels = getattr(sys.modules.get("triton.runtime.jit"), "KernelInterface", None)
     if kernels is None or getattr(kernels.__getitem__, "is_ours", False):
         return
@@ -63,8 +63,8 @@ def launch_as_op(kernel, grid, args, kwargs, launcher_of):
 
 
 class Launch:
-    """A kernel with its grid and all arguments that are not tensors. `written`: the names of the tensors that
-    the kernel writes to; None until they are known."""
+    """A kernel with its grid and all arguments that are not tensors. `written`: the names of the arguments
+    that the kernel writes to; None until they are known."""
 
     def __init__(self, kernel, grid, args, kwargs, launcher_of):
         self.kernel = kernel
@@ -108,8 +108,8 @@ class Launch:
 
 
 def check_memory(read, written) -> None:
-    """Raises NoOp if the kernel writes to a tensor that shares memory with another argument. The values read
-    there would depend on the order in which the kernel's threads run."""
+    """Raises NoOp if the kernel writes to a tensor that shares memory with another argument. The values that
+    the kernel reads there depend on the order in which its threads run."""
     with calls.unwatched():
         places = [tensor.untyped_storage().data_ptr() for tensor in (*written, *read)]
     if any(places.count(place) > 1 for place in places[: len(written)]):
@@ -151,7 +151,7 @@ def with_defaults(kernel, named) -> dict:
 
 
 def fixed(grid, named):
-    """Returns the grid as numbers. A grid that is a function is returned unchanged if it needs values that
+    """Returns the grid as numbers. A grid may be a function. It is returned unchanged if it needs values that
     autotuning chooses."""
     try:
         grid = grid(named) if callable(grid) else grid

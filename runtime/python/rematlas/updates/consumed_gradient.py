@@ -1,5 +1,5 @@
-"""A stand-in for a gradient that a planned step has used up. Using the stand-in in an op raises an error
-which says that the gradient is gone."""
+"""A stand-in for a gradient that a planned step has used up. An op on the stand-in raises an error, which
+says that the gradient is gone."""
 
 import torch
 
@@ -8,11 +8,11 @@ FROM_OUTSIDE = "parameters got gradients from outside of the module's own step (
 
 
 class ConsumedGradient(torch.Tensor):
-    """Replaces a gradient that the planned step has used and freed, until the program sets gradients to zero
-    or None."""
+    """Replaces a gradient that the planned step has used and freed. The stand-in stays until the program sets
+    gradients to zero or None."""
 
     spent = False  # optimizer.step() has been called since the backward
-    zeroed = False  # after that call the stand-in was zeroed in place
+    zeroed = False  # the stand-in was zeroed in place after optimizer.step()
     found_inf = None  # under a GradScaler: whether gradients were not finite, so that no update was made
 
     @staticmethod

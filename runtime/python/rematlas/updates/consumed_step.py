@@ -1,9 +1,9 @@
-"""The last backward that used up its gradients: their stand-ins, and the checks that the training is the same
-as without a plan.
+"""The newest backward that used up its gradients: the stand-ins for the gradients, and the checks that the
+training is the same as without a plan.
 
 The parameters are already updated when the backward ends. If the program does something between the forward
 and `optimizer.step()` that would have changed the updates, the next call that can raise an error reports
-that.
+the change.
 """
 
 import logging
@@ -28,18 +28,18 @@ class ConsumedStep:
         self.is_done = False  # the parameters are updated; `optimizer.step()` has not been called since
         self.count = 0  # backwards that updated parameters
         self.without_gradient = []  # parameters whose gradients are used up
-        self.options_read = None  # the options of the optimizer's groups when the last forward began
+        self.options_read = None  # the options of the optimizer's groups when the newest forward began
         self.versions = []  # the versions of the parameters after their update
         self.state_versions = []  # the versions of the states after the update
-        self.sums_taken = []  # (sum of gradients, its version) after the backward had added to it
-        self.was_interrupted = False  # the last backward that took gradients was interrupted
-        self.was_reloaded = False  # optimizer.load_state_dict was called since the last forward
+        self.sums_taken = []  # (sum of gradients, its version), noted when the backward had added to the sum
+        self.was_interrupted = False  # the newest backward that took gradients was interrupted
+        self.was_reloaded = False  # optimizer.load_state_dict was called since the newest forward
         self.fault = ""  # why the training differs from training without a plan; empty if it does not
 
     # The forward.
 
     def begin(self) -> bool:
-        """Called when a forward begins. Returns whether the program skipped the rest of the step before it;
+        """Called when a forward begins. Returns whether the program skipped the rest of the previous step;
         that step then counts as finished."""
         for parameter in self.without_gradient:
             if type(parameter.grad) is ConsumedGradient and parameter.grad.zeroed:
@@ -57,7 +57,8 @@ class ConsumedStep:
         return is_left_out
 
     def expect(self, role, parameters) -> None:
-        """Notes that the plan of this step takes the gradients of these parameters, in this role."""
+        """Notes that the plan of this step takes the gradients of these parameters, and what it does with
+        them (`role`)."""
         self.role, self.parameters = role, parameters
 
     # The backward.
@@ -65,8 +66,8 @@ class ConsumedStep:
     def has_hooks(self) -> bool:
         return any(map(is_hooked, self.parameters))
 
-    # Called when the backward has taken the gradients. After an interrupt each of these methods may be called
-    # again.
+    # The methods below are called when the backward has taken the gradients. After an interrupt each of them
+    # may be called again.
 
     def note_faults(self, forward) -> None:
         self.forward = forward
@@ -93,7 +94,8 @@ class ConsumedStep:
         self.count += 1
 
     def note_interrupts(self, forward) -> None:
-        """Notes an interrupt. An interrupted backward runs to its end, and raises the error then."""
+        """Notes whether the backward was interrupted. An interrupted backward still runs to its end, and
+        raises the error then."""
         self.was_interrupted = bool(kept)
 
     def end_backward(self, forward) -> None:
@@ -121,7 +123,8 @@ class ConsumedStep:
         self.raise_fault()
 
     def change_since_backward(self) -> str:
-        """Returns which change since the backward would have changed the updates; empty if there is none."""
+        """Returns what has changed since the backward and would have changed the updates; empty if nothing
+        has."""
         if self.rule.options() != self.options_read:
             return (
                 "options of the optimizer (lr, ...) were changed between the forward and optimizer.step():"
@@ -170,9 +173,8 @@ class ConsumedStep:
                 parameter.grad = None
 
     def note_spent(self) -> None:
-        """Called after the optimizer's step. Puts stand-ins in the place of the used-up gradients, because
-        the program has not zeroed the gradients yet. Adding to such a stand-in, or using it, raises an
-        error."""
+        """Called after the optimizer's step. Sets stand-ins as gradients again, because the program has not
+        zeroed the gradients yet. Adding to such a stand-in, or using it, raises an error."""
         for parameter in self.without_gradient:
             if parameter.grad is None:
                 parameter.grad = ConsumedGradient(parameter)

@@ -1,5 +1,5 @@
-"""Endings: plans of one kind of call that take the gradients themselves, to update parameters or to add to
-sums."""
+"""Endings. An ending is a plan of a kind of call that also has the optimizer's part of the step: it takes the
+gradients itself, and updates parameters with them or adds them to sums."""
 
 import typing
 
@@ -13,7 +13,7 @@ class StepContext(typing.NamedTuple):
     """The facts that updates need about a step that begins, or about a step to plan."""
 
     options: object  # the options of `apply`
-    owner: str  # the module's name for the messages of plans
+    owner: str  # the module's name, for messages about plans
     watch: object
     tensors: list  # parameters and buffers
     inputs: list
@@ -26,18 +26,19 @@ class StepContext(typing.NamedTuple):
 
 
 class NoEnding(Exception):
-    """Raised with the reason why no plan of this module can end with the updates."""
+    """Raised with the reason why no plan of this module can include the updates."""
 
 
 class Ending:
-    """A plan that takes the gradients itself, for one role."""
+    """A plan of a step that takes the gradients itself, for one role (see Role)."""
 
     def __init__(self, plan, text, fixed, other_bytes):
         self.plan = plan
         self.text = text  # see UpdateRule.text
-        self.fixed = fixed  # text about the plan's groups, without numbers that may change
+        self.fixed = fixed  # text about the optimizer's groups, without numbers that may change
         self.other_bytes = other_bytes  # bytes that did not belong to the step when it was planned
-        self.numbers = []  # for each group: the numbers with which the plan updates, except learning rates
+        # for each group: the optimizer's numbers that the plan uses, except the learning rate
+        self.numbers = []
         self.is_bound = False
         self.answer = None
 
@@ -78,15 +79,15 @@ class Ending:
 
 
 class Endings:
-    """Finds or makes the endings of a StepPlan."""
+    """Finds the endings of a StepPlan (see the top of this file), and makes missing ones."""
 
     def __init__(self, rule, states):
         self.rule = rule
         self.states = states
 
     def find(self, context, step_plan, role, makes_missing):
-        """Returns an ending that is ready to run, and an empty text. If there is none yet, returns None and
-        the reason. Raises NoEnding if there will be none."""
+        """Returns the ending for the role, ready to run, and an empty text. If it is not ready yet, returns
+        None and the reason. Raises NoEnding if it cannot be made."""
         groups, fixed = self.rule.groups(context.parameters())
         ending = step_plan.endings.get(role)
         if ending is None or ending.fixed != fixed:
@@ -102,7 +103,7 @@ class Endings:
         return (None, why) if why else (step_plan.endings[role], "")
 
     def start(self, context, step_plan, role, groups, fixed) -> Ending:
-        """Starts to plan an ending. Raises NoEnding."""
+        """Starts to plan the ending for the role. Raises NoEnding."""
         step_plan.endings.pop(role, None)
         others = self.other_bytes(context, role)
         try:
@@ -116,9 +117,9 @@ class Endings:
         return step_plan.endings[role]
 
     def prepare(self, context, step_plan, role, groups, makes_missing) -> str:
-        """Binds the ending. Returns why the ending cannot run; empty if it can. Drops an ending that no
-        longer fits together with the other tensors on the device. The caller plans such an ending again: for
-        this step if the step has no other plan, otherwise for the next step. Raises NoEnding."""
+        """Binds the ending. Returns why the ending cannot run; empty if it can. If the ending no longer fits
+        together with the other tensors on the device, drops it. The caller then plans a new one: for this
+        step if the step has no other plan, otherwise for the next step. Raises NoEnding."""
         ending = step_plan.endings[role]
         why = ending.settle(context.options.solver)
         if why:
@@ -137,14 +138,15 @@ class Endings:
         return ""
 
     def other_bytes(self, context, role) -> int:
-        """Returns the bytes of the tensors that belong neither to the step nor to its ending."""
+        """Returns the bytes of the tensors that belong neither to the step nor to the optimizer's part in its
+        ending."""
         return other_bytes(
             [*context.tensors, *self.states.alive(role, context.tensors)], context.inputs, context.device
         )
 
     def plan_directly(self, context, step_plan):
-        """Plans a step that fits only together with its ending, and waits for the plans, before the step
-        runs. Returns the planner's answer, and why there are no plans (empty if there are)."""
+        """Before a step runs, plans its endings, because no plan without the updates fits. Waits for the
+        plans. Returns the planner's answer, and why there are no plans (empty if there are)."""
         groups, fixed = self.rule.groups(context.parameters())
         roles = self.rule.roles()
         for role in roles:
@@ -167,8 +169,8 @@ class Endings:
         return plan, self.rule.text(Role.UPDATE, fixed)
 
     def take_given(self, context, step_plan, text) -> str:
-        """Takes a plan from a file that ends with updates as the only plan of the step. Returns why the plan
-        is not for this optimizer; empty if it is."""
+        """Takes a plan from a file, which includes the updates, as the only plan of the step. Returns why the
+        plan is not for this optimizer; empty if it is."""
         _, fixed = self.rule.groups(context.parameters())
         if text != self.rule.text(Role.UPDATE, fixed):
             return (

@@ -1,5 +1,5 @@
 """The tensors besides parameters that a training keeps between two steps: gradients, and the states of its
-optimizers. Neither exists in the first steps, in which a budget is checked."""
+optimizers. In the first steps, in which a budget is checked, these tensors do not exist yet."""
 
 import collections
 import contextlib
@@ -68,9 +68,9 @@ def in_blocks(tensor) -> int:
 
 
 def first_bytes(optimizer, group, parameters) -> int:
-    """Returns the bytes of the states that the first step of this optimizer would make for these parameters
-    of the group. The step is tried on tensors of the meta device. If it raises an error, the states made
-    until then count. Returns 0 for optimizers that are not torch's, because their steps may do anything."""
+    """Returns the bytes of the states that the optimizer would make in its first step for these parameters of
+    the group. The step is tried on tensors of the meta device. If it raises an error, the states made until
+    then count. Returns 0 for optimizers that are not torch's, because their steps may do anything."""
     if not parameters or not f"{type(optimizer).__module__}.".startswith("torch.optim."):
         return 0
     shapes = [torch.empty_like(parameter, device="meta") for parameter in parameters]
@@ -81,5 +81,5 @@ def first_bytes(optimizer, group, parameters) -> int:
     trial = object.__new__(type(optimizer))
     trial.__dict__ = optimizer.__dict__ | {"state": state, "param_groups": [group | changed]}
     with contextlib.suppress(Exception), torch.no_grad():
-        inspect.unwrap(type(optimizer).step)(trial)  # without the step hooks of the process
+        inspect.unwrap(type(optimizer).step)(trial)  # without step hooks of other code
     return sum(state_bytes(state[s], p.device) for s, p in zip(shapes, parameters))

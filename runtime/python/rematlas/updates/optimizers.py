@@ -1,4 +1,4 @@
-"""The optimizers of torch.optim that can be part of a plan, and their descriptions for a plan."""
+"""The optimizers of torch.optim whose updates can be part of a plan, and their descriptions for a plan."""
 
 import torch
 
@@ -27,7 +27,8 @@ def of_another_model(optimizer, module):
 
 def without_numbers(described):
     """Returns the part of the description for which a plan is made. Numbers are left out, because they may
-    change from step to step. Only whether momentum is zero is kept, because momentum needs a state."""
+    change from step to step. Of the momentum only whether it is zero is kept, because momentum needs a
+    state."""
     kept = {
         name: value
         for name, value in described.items()
@@ -56,8 +57,8 @@ def described(optimizer, group):
 
 def described_states(optimizer, group):
     """Returns the initial value of each state that has its parameter's layout, by the state's name. Torch
-    initializes momentum with the first gradient. Adding the gradient to negative zeros gives the same
-    bits."""
+    initializes the momentum buffer with the first gradient. A plan adds the gradient to a buffer of negative
+    zeros, which gives the same bits."""
     if type(optimizer) is torch.optim.SGD:
         return {"momentum_buffer": -0.0} if group["momentum"] else {}
     return dict.fromkeys(("exp_avg", "exp_avg_sq", "max_exp_avg_sq")[: 3 if group["amsgrad"] else 2], 0.0)

@@ -7,14 +7,14 @@ from .consumed_gradient import is_real
 from .optimizers import described_states
 from .update_rule import Role, inverse_of
 
-# States that belong to no parameter. Learning rates also belong to no parameter, but their names have another
-# form.
+# Names of states that belong to no parameter. Learning rates also belong to no parameter, but have names of
+# another form (see `number_of_rate`).
 NUMBERS = ("norm", "found_inf", "inverse_scale", "scale")
 
 
 def number_of_rate(state):
-    """Returns the number of the group if this state of a plan is the group's learning rate; None if it is
-    another state."""
+    """Returns the number of the group whose learning rate this state of a plan is; None for any other state.
+    `state`: its name."""
     if state == "lr":
         return 0
     return int(state[3:]) if state.startswith("lr.") and state[3:].isdigit() else None
@@ -37,15 +37,15 @@ class PlanStates:
     def __init__(self, rule, copies):
         self.rule = rule
         self.copies = copies
-        self.rates = {}  # by the number of the group: the tensor of its learning rate, which ops read
+        self.rates = {}  # by the number of the group: the tensor from which ops read its learning rate
         self.sums = {}  # by the id of the parameter: the tensor for the sum of its gradients
-        self.numbers = {}  # the tensors of NUMBERS; "norm": of the gradients before the last clipping
-        self.scale_read = None  # the version of the scale when the last forward began
+        self.numbers = {}  # by name: the tensors of NUMBERS; "norm" is from before the newest clipping
+        self.scale_read = None  # the version of the scaler's scale when the newest forward began
 
     def of_plan(self, plan, role, groups, parameters, makes_missing):
         """Returns the states in the order of the plan; None if the optimizer has not made all of them yet.
-        `groups`: see UpdateRule. `parameters`: by name. `makes_missing`: whether this method makes the states
-        that the optimizer would make in its first step."""
+        `groups`: see UpdateRule. `parameters`: the parameters by name. `makes_missing`: whether to make
+        missing states, as the optimizer would in its first step."""
         if makes_missing:
             trained = names_of_parameters(plan)
             if role is Role.UPDATE:
@@ -83,7 +83,7 @@ class PlanStates:
 
     def read_scale(self, parameter) -> None:
         """Copies the scaler's scale into the numbers of the plan. A scaler makes its scale when it first
-        scales a loss. So this method lets it scale a zero if it has no scale yet."""
+        scales a loss, so a scaler without a scale is made to scale a zero."""
         scaler = self.rule.scaler
         if scaler._scale is None:
             scaler.scale(parameter.new_zeros(()))
@@ -144,8 +144,8 @@ class PlanStates:
         return [version_of(state) for states in kept for state in states if isinstance(state, torch.Tensor)]
 
     def alive(self, role, tensors) -> list:
-        """Returns the tensors of the ending that exist now. `tensors`: the parameters; their gradients may be
-        sums."""
+        """Returns the tensors of the optimizer's part of the step that exist now. `tensors`: the parameters,
+        whose gradients may serve as sums."""
         states = self.rule.optimizer.state.values() if role is Role.UPDATE else ()
         kept = [state for states in states for state in states.values() if isinstance(state, torch.Tensor)]
         mine = self.rule.parameter_ids() if self.rule.accumulate > 1 else ()

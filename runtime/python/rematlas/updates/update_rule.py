@@ -1,5 +1,5 @@
-"""The end of a step of the training loop: the optimizer, and the operations before its steps that the user
-has announced to `apply`."""
+"""What a training loop does between a backward and the next forward: the optimizer's step, and the operations
+before it that the user has announced to `apply`."""
 
 import enum
 import json
@@ -17,11 +17,12 @@ class Role(enum.Enum):
 
 
 class UpdateRule:
-    """The optimizer, and the operations before its steps that the user has announced to `apply`."""
+    """The optimizer, and the operations before its steps that the user has announced to `apply`:
+    accumulation, clipping, unscaling."""
 
     def __init__(self, optimizer, accumulate, clip_norm, scaler):
         self.optimizer = optimizer
-        self.accumulate = accumulate  # backwards before each step
+        self.accumulate = accumulate  # the number of backwards before each step
         self.clip_norm = clip_norm
         self.scaler = scaler
 
@@ -51,7 +52,8 @@ class UpdateRule:
 
     def groups(self, parameters):
         """Returns the optimizer's groups, each with its description for the compiled part, and a text of the
-        facts for which the plan is made: if they change, another plan is needed. `parameters`: by name."""
+        facts about the groups that a plan depends on. If the text changes, another plan is needed.
+        `parameters`: the parameters by name."""
         names_of = {}
         for name, parameter in parameters.items():
             names_of.setdefault(id(parameter), []).append(name)
@@ -75,11 +77,12 @@ class UpdateRule:
         return ending
 
     def text(self, role, fixed) -> str:
-        """Returns the description together with the `fixed` text of the groups, as text for a plan file."""
+        """Returns the description of the ending together with `fixed`, the text of the groups, as text for a
+        plan file."""
         return json.dumps([json.loads(fixed), self.ending(role)], sort_keys=True)
 
-    # Operations before the optimizer's own steps. The loop leaves them to this package, because they were
-    # announced.
+    # The operations before the optimizer's own steps, for steps without a plan. The program leaves them to
+    # this package, because it has announced them.
     def clip(self, module):
         """Clips the gradients as announced. Returns the norm of all gradients before clipping; None if no
         clipping was announced."""
@@ -93,8 +96,8 @@ class UpdateRule:
         return torch.nn.utils.clip_grad_norm_(parameters, self.clip_norm)
 
     def unscale(self, parameters) -> None:
-        """Unscales gradients that are still scaled, instead of the optimizer, because unscaling must come
-        before clipping."""
+        """Unscales gradients that are still scaled. A fused optimizer would do this in its step, but
+        unscaling must come before clipping."""
         scale = getattr(self.optimizer, "grad_scale", None)
         if scale is not None:
             gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]

@@ -3,7 +3,7 @@
 The updates run within the backward: each parameter is updated as soon as its gradient is final, and then the
 gradient is freed. The training stays the same only if `optimizer.step()` follows every backward, and if
 nothing reads or changes gradients in between. So planned steps are first watched while the optimizer itself
-still updates the parameters. If these steps differ from that (accumulation, clipping, a GradScaler, a
+still updates the parameters. If these steps do anything else (accumulation, clipping, a GradScaler, a
 closure), the optimizer continues to do the updates. Once updates are part of the plan, each gradient is
 replaced by a `ConsumedGradient` until `optimizer.step()`, which has nothing left to do. A `ConsumedGradient`
 raises an error if the program uses the gradient.
@@ -11,8 +11,8 @@ raises an error if the program uses the gradient.
 The user can also announce the operations between backward and step: `accumulate` backwards before each step,
 clipping by `clip_norm`, and a `scaler` that multiplies the loss. Then no step has to be watched. Of the
 backwards of a step, all except the last one run by a separate plan, which adds the gradients to sums. The
-sums are the parameters' `.grad`, as usual; they are on the host if the weights are. If the step does not fit
-without its updates, all its plans have endings (`StepPlan.is_direct`).
+sums are the parameters' `.grad`, as usual; they are on the host if the weights are. If the step fits only in
+a plan with its updates, all its plans include them (`StepPlan.is_direct`).
 """
 
 import logging
@@ -42,16 +42,16 @@ class Updates:
         self.states = PlanStates(self.rule, options.copies)
         self.consumed = ConsumedStep(self.rule, self.states)
         self.endings = Endings(self.rule, self.states)
-        # steps need not be watched, because the user has announced the operations before them, or the plan
+        # whether steps need not be watched: the user has announced the operations before them, or the plan
         # moves weights
         self.is_declared = self.rule.is_announced() or options.copies.moves_weights
         self.refused_for_good = ""  # why the optimizer does all updates itself from now on
         self.refused_this_step = ""  # why the optimizer does the updates of its next step itself
-        self.why = ""  # why the plan of the last forward does not take the gradients
-        self.watched = 0  # watched steps that were as expected
-        self.forwards = 0  # forwards in train mode since the optimizer's last step
+        self.why = ""  # why the plan of the newest forward does not take the gradients
+        self.watched = 0  # the number of watched steps that were as expected
+        self.forwards = 0  # forwards in train mode since the newest step of the optimizer
         self.replayed = None  # the plan whose gradients the optimizer uses next, and the parameters by name
-        self.open = None  # the plan with an ending, if its forward may be open
+        self.open = None  # the plan with updates, if its forward may still be open
         optimizer = self.rule.optimizer
         self.before = optimizer.register_step_pre_hook(self.before_step)
         self.after = optimizer.register_step_post_hook(self.after_step)
@@ -72,7 +72,7 @@ class Updates:
         self.consumed.give_back()
 
     def be_last(self) -> None:
-        """Makes the hook of this object the last one before the optimizer's step. Other hooks must see the
+        """Makes the hook of this object run last before the optimizer's step. Other hooks must see the
         gradients, or their stand-ins, before this hook removes the stand-ins."""
         if next(reversed(self.rule.optimizer._optimizer_step_pre_hooks)) != self.before.id:
             self.before.remove()
@@ -85,15 +85,15 @@ class Updates:
         self.refused_for_good = why
 
     def refuse_this_step(self, why) -> None:
-        """Called when this step differs from the announced ones: the optimizer does its updates itself. If
-        nothing was announced, the optimizer does all updates itself from now on."""
+        """Called when this step is not as announced. The optimizer then does the updates of this step itself.
+        If the user has announced nothing, the optimizer does all updates itself from now on."""
         if self.is_declared:
             self.refused_this_step = why
         else:
             self.refuse_for_good(why)
 
     def note_several(self) -> None:
-        """Called when a forward begins while an earlier one is still open, which autograd now handles."""
+        """Called when a forward begins while an earlier one is still open. Autograd then handles both."""
         self.refuse_this_step("several forwards are open at a time")
 
     # Events of the training.
@@ -110,7 +110,7 @@ class Updates:
                 " is not always the same, or steps are left out, leave optimizer= out"
             )
         if self.open is not None and not self.open.open_forwards():
-            self.note_no_forward()  # the last forward never had its backward
+            self.note_no_forward()  # the newest forward never had its backward
         self.count_forward()
         if self.open is not None and self.open.open_forwards():
             self.open.abandon_open_forwards()
@@ -118,7 +118,8 @@ class Updates:
         self.open = None
 
     def count_forward(self) -> None:
-        """Counts the forwards of a step. Raises RuntimeError if there are more than announced."""
+        """Counts the forwards since the optimizer's newest step. Raises RuntimeError if there are more than
+        announced."""
         accumulate = self.rule.accumulate
         if accumulate > 1 and self.forwards and not any(is_real(p.grad) for p in self.module.parameters()):
             self.forwards = 0  # the program abandoned the step (after an interrupt, say) by zero_grad
@@ -130,7 +131,7 @@ class Updates:
             )
 
     def note_no_forward(self) -> None:
-        """Called when it is clear that the last forward will have no backward."""
+        """Called when it is clear that the newest forward will have no backward."""
         self.forwards = max(0, self.forwards - 1)
         self.open = None
 
@@ -142,8 +143,8 @@ class Updates:
     def has_hooks(self) -> bool:
         return self.consumed.has_hooks()
 
-    # Called when a backward has taken the gradients. After an interrupt each of these methods may be called
-    # again.
+    # The methods below are called when a backward has taken the gradients. After an interrupt each of them
+    # may be called again.
 
     def note_taken(self, forward) -> None:
         self.open = None
@@ -178,8 +179,8 @@ class Updates:
         self.consumed.note_spent()
 
     def after_loading(self, optimizer) -> None:
-        """Called when the optimizer has loaded states. A program that goes back to a checkpoint skips the
-        rest of the present step."""
+        """Called when the optimizer has loaded states, for example because the program goes back to a
+        checkpoint. The program then skips the rest of the present step."""
         self.consumed.note_reloaded()
 
     def watch_step(self, optimizer, has_closure) -> None:
@@ -212,7 +213,7 @@ class Updates:
 
     def gradients_are_as_handed_out(self) -> bool:
         """Says whether the gradients are still the tensors that the plan has handed out. Only parameters of
-        this optimizer count, because the program may do anything with the gradients of others."""
+        this optimizer count, because the program may do anything with the gradients of other parameters."""
         plan, parameters = self.replayed
         nothing, mine, gradients = torch.empty(0), self.rule.parameter_ids(), []
         for name in plan.gradient_names():
@@ -274,7 +275,7 @@ class Updates:
         return unfit(self.rule.optimizer) or ""
 
     def why_gradients_are_wanted(self, parameters) -> str:
-        """Returns why gradients must still exist after this backward; empty if they need not."""
+        """Returns why the gradients of this backward must still exist after it; empty if they need not."""
         mine = self.rule.parameter_ids()
         for parameter in parameters.values():
             if id(parameter) not in mine:
@@ -289,7 +290,8 @@ class Updates:
         return ""
 
     def plan_directly(self, context, step_plan):
-        """See Endings."""
+        """See the method of Endings with the same name. If no ending is possible, the optimizer does all
+        updates itself."""
         try:
             return self.endings.plan_directly(context, step_plan)
         except NoEnding as error:
@@ -297,11 +299,11 @@ class Updates:
             return None, self.refused_for_good
 
     def ended(self, context, step_plan):
-        """See Endings."""
+        """See the method of Endings with the same name."""
         return self.endings.ended(context, step_plan)
 
     def take_given(self, context, step_plan, text) -> str:
-        """See Endings."""
+        """See the method of Endings with the same name."""
         why = unfit(self.rule.optimizer) or self.endings.take_given(context, step_plan, text)
         self.is_declared = self.is_declared or not why
         return why
