@@ -29,7 +29,7 @@ MOVES = {
 
 
 def frames_per_second(page: Page, move: str) -> float:
-    """Returns how many frames per second the browser paints if the move is made in each frame."""
+    """Returns how many frames per second the browser paints while `move`, a script, runs in each frame."""
     return page.evaluate(
         "new Promise(done => { let i = 0; const begin = performance.now(); const next = () => {"
         f" {move}; if (++i < {FRAMES}) requestAnimationFrame(next);"
@@ -39,8 +39,8 @@ def frames_per_second(page: Page, move: str) -> float:
 
 
 def opening(page: Page) -> dict[str, float]:
-    """Returns two times in milliseconds, counted from the request: the end of loading, and the first
-    picture."""
+    """Returns when loading ended and when the first picture was painted, in milliseconds from the
+    request."""
     timing = "performance.getEntriesByType('navigation')[0]"
     painted = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
     return {

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Says which rows of a table of compile.py contradict what is claimed: claims.py FILE.csv
 
-Budgets are kept, gradients are those of plain compilation, no row of ours takes more memory and more time
-than a row of torch's memory budget, and a larger budget is not slower. Times differ by NOISE from run to run.
-Planning takes at most HALF of what plain compilation takes. Gradients differ from the plain ones by at most
-TOLERANCE, or by as much as the plain ones differ from those in double precision.
+The claims: peaks are within their budgets. No row of ours takes both more memory and more time than a row of
+torch's memory budget. A step with a larger budget is not slower; times may differ by NOISE from run to run.
+Planning takes at most HALF of the time of plain compilation. Gradients differ from those of plain compilation
+by at most TOLERANCE, or by as much as the latter differ from gradients in double precision.
 """
 
 import csv
@@ -13,12 +13,12 @@ import sys
 from collections import defaultdict
 
 NOISE = 0.03
-TOLERANCE = 1e-6  # of gradients
+TOLERANCE = 1e-6  # for differences of gradients
 HALF = 0.5
 
 
 def tables(path) -> dict:
-    """Returns runs by model: each a dictionary of values by what they are."""
+    """Returns found[model][run][what] = value."""
     found = defaultdict(lambda: defaultdict(dict))
     with open(path, newline="") as file:
         for row in csv.DictReader(file):

@@ -3,13 +3,14 @@
 
     compile.py [--output FILE] [--models TEXT] [--rounds N]        REMATLAS_PROGRAMS names the build
 
-Each model is trained as torch.compile alone compiles it, under torch._functorch's activation_memory_budget,
-and under six budgets in bytes by rematlas.compile, the step's shares in SHARES. `peak`: bytes of tensors
-beyond those that live before the step. `time`: of a step over a plainly compiled one, medians of rounds in
-which every compiled step of the model runs once. `gradients`: the largest difference from the plain ones,
-relative to the largest entry of the tensor, or to SMALL of the largest entry of all tensors where that is
-more: the gradient of a bias in front of a batch normalization is zero but for rounding. `rounding`: the same
-difference between the plain ones and those of the model in double precision, without torch.compile.
+Each model is trained in three ways: with plain torch.compile, under torch._functorch's
+activation_memory_budget, and by rematlas.compile under six budgets, which are the shares SHARES of the peak.
+`peak`: bytes of tensors beyond those that live before the step. `time`: time of a step over that of a plainly
+compiled step; each is the median of rounds in which every compiled step of the model runs once. `gradients`:
+the largest difference from the gradients of the plain step, relative to the largest entry of the tensor, or
+to SMALL times the largest entry of all tensors if that is more. (The gradient of a bias in front of a batch
+normalization is zero except for rounding.) `rounding`: the same difference, between the gradients of the
+plain step and those of the model in double precision without torch.compile.
 """
 
 import argparse
@@ -28,11 +29,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "runtime" / "python")]
 
 SHARES = (90, 80, 70, 60, 50, 40)  # per cent
-KNAPSACKS = (0.7, 0.5, 0.3, 0.15, 0.0)  # torch's budget: a share of what forward saves
+KNAPSACKS = (0.7, 0.5, 0.3, 0.15, 0.0)  # torch's budgets, as shares of the bytes that forward saves
 MIB = 1 << 20
 SMALL = 1e-3
-# The C library keeps the memory that it has, as caching allocators of GPUs do: returned pages would come back
-# as page faults, at moments that differ from step to step.
+# Settings with which the C library keeps freed memory, as caching allocators of GPUs do. Otherwise it would
+# return pages to the system, and steps would differ in the page faults that bring them back.
 KEEP_PAGES = {
     "MALLOC_MMAP_MAX_": "0",
     "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
@@ -41,7 +42,7 @@ KEEP_PAGES = {
 
 
 class Training:
-    """A model and its inputs. All that are compiled share them."""
+    """A model and its inputs, which all compiled steps share."""
 
     def __init__(self, name):
         import torch
@@ -59,7 +60,8 @@ class Training:
         self.kept = [tensor.clone() for tensor in self.module.buffers()]
 
     def function(self):
-        """Returns the step as a function whose code is its own: dynamo keeps graphs by code."""
+        """Returns the step as a function with its own code object, because dynamo keeps compiled graphs for
+        each code object."""
         self.functions += 1
         made = {"module": self.module}
         exec(f"def step_{self.functions}(*arguments):\n    return module(*arguments)", made)
@@ -92,7 +94,7 @@ class Training:
         return peak - before
 
     def gradients(self, compiled) -> list:
-        """Returns them as arrays, whose memory is not counted."""
+        """Returns the gradients of a step as numpy arrays, whose memory is not counted."""
         self.step(compiled)
         found = [p.grad.numpy().copy() for p in self.module.parameters() if p.grad is not None]
         self.end_step()
@@ -109,7 +111,7 @@ class Training:
         return [p.grad.numpy() for p in module.parameters() if p.grad is not None]
 
     def seconds_in_turn(self, steps, rounds) -> list:
-        """Returns each step's median over the rounds. Every other round runs in the reverse order."""
+        """Returns the median time of each step over the rounds. Every other round runs in reverse order."""
         seconds = [[] for _ in steps]
         for round_number in range(rounds):
             numbers = range(len(steps))
@@ -124,7 +126,7 @@ def difference(found, wanted) -> float:
 
 
 class Table:
-    """The rows of a model."""
+    """Measures a model and writes its rows."""
 
     def __init__(self, name, rounds, output):
         self.name, self.rounds, self.output = name, rounds, output
@@ -205,7 +207,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=25)
     parser.add_argument("--without-torch", action="store_true", help="leaves torch's memory budget out")
     parser.add_argument("--shares", type=int, nargs="+", default=SHARES, help="per cent")
-    parser.add_argument("--model", help=argparse.SUPPRESS)  # one, in this process
+    parser.add_argument("--model", help=argparse.SUPPRESS)  # measures this model alone, in this process
     given = parser.parse_args()
     if given.model:
         run_model(given)

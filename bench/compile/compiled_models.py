@@ -48,7 +48,7 @@ class LanguageModel(nn.Module):
 
 
 def padded_texts(vocabulary, rows, length):
-    """Returns ids and a mask, which is 0 at padding. Each row has another length."""
+    """Returns token ids and a mask, which is 0 at padding. All rows have different lengths."""
     ends = torch.linspace(length // 2, length, rows).long()
     return torch.randint(vocabulary, (rows, length)), (torch.arange(length) < ends[:, None]).long()
 
@@ -80,8 +80,8 @@ def unet():
 
 
 class Experts(nn.Module):
-    """A mixture of experts as a block of a Transformer. Each token goes to the two experts that its router
-    prefers. Each expert takes at most `capacity` tokens, so that shapes do not depend on values."""
+    """A mixture of experts, as in a block of a Transformer. The router chooses two experts for each token.
+    Each expert takes at most `capacity` tokens, so that shapes do not depend on values."""
 
     def __init__(self, width, experts, capacity):
         super().__init__()

@@ -1,5 +1,5 @@
-// Measures the response times of the explorer's window with one graph, and how long the window does not
-// respond.
+// Measures the response times of the explorer's window with one graph, and for how long the window does not
+// respond to the user.
 //
 //     bench_explorer GRAPH.graph.json | layered:OPS | irregular:OPS  [RUNS]
 //
@@ -64,8 +64,8 @@ double milliseconds(Clock::duration d) {
     return std::chrono::duration<double, std::milli>(d).count();
 }
 
-/// A graph without modules. Each forward op reads the op before; a third of them also read a near op, and a
-/// few a distant op. Each forward op has a gradient op.
+/// Returns a graph without modules. Each forward op reads the output of the previous op. A third of the ops
+/// also read a near op, and a few read a distant op. Each forward op has a gradient op.
 Graph irregular_graph(int ops) {
     std::mt19937 random(1);
     const auto one_in = [&](int n) { return random() % static_cast<unsigned>(n) == 0; };
@@ -192,7 +192,7 @@ class Bench {
         stall_.busy = std::max(stall_.busy, longest_.busy);
     }
 
-    /// Turns the event loop until the condition holds and its effects are painted.
+    /// Runs the event loop until the condition holds and its effects are painted.
     void turn_until(const std::function<bool()>& holds) {
         const Clock::time_point last = Clock::now() + std::chrono::minutes(2);
         for (int quiet = 0; quiet < 2 && Clock::now() < last;) {
@@ -225,7 +225,7 @@ class Bench {
 
     std::string name_;
     int run_ = 0;
-    Stall longest_, stall_;  ///< of the current measurement; of all of them
+    Stall longest_, stall_;  ///< longest turn of the current measurement, and of all measurements
     explorer::MainWindow window_;
 };
 

@@ -1,10 +1,11 @@
 """Compares with Checkmate (Jain et al., MLSys 2020): the largest batches, and how far simpler methods are
 from the optimum.
 
-Largest batches: the largest batch on 16 GiB with at most the time of one extra forward, over the largest
-batch without recomputation. The paper counts operations as time; our times are those of a V100's roofline.
-Ratios to the optimum (table 2): the geometric mean over the budgets that a method keeps. Our optimum is the
-best overhead that any solver finds; the row also has its proven gap.
+Largest batches: the largest batch on 16 GiB if recomputation takes at most as long as one more forward pass,
+over the largest batch without recomputation. The paper uses numbers of operations as times; our times are
+those of a V100's roofline. Ratios to the optimum (table 2): the geometric mean over the budgets for which a
+method finds a schedule. Our optimum is the best overhead that any solver finds; the row also has its proven
+gap.
 """
 
 import math
@@ -20,8 +21,8 @@ PAPER = "Jain et al., Checkmate, MLSys 2020"
 NO_NUMBER = f"{PAPER}, figure 6: a bar without a number"
 SECONDS = 20
 
-# name: (function of image_models, sizes, published factor, its source, the published batches with and without
-# recomputation)
+# name: (function of image_models, sizes, published factor, source of the factor, (published batch with
+# recomputation, published batch without))
 BATCHES = {
     "MobileNet": ("mobilenet", "224 px", 5.1, f"{PAPER}, figure 6: batch 1,105", (1105, math.nan)),
     "U-Net": ("unet", "416 by 608 px", 3.8, f"{PAPER}, figure 6: batch 61 against 16", (61, 16)),

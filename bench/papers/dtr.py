@@ -29,7 +29,7 @@ class Published(NamedTuple):
     sizes: str
     peak: float  # GB in unmodified PyTorch
     step: float  # ms in unmodified PyTorch
-    budgets: dict  # ms of a step by budget in GB
+    budgets: dict  # by budget in GB: ms of a step
 
 
 PUBLISHED = {
@@ -79,7 +79,7 @@ class Larger(NamedTuple):
     budget: float  # GB
     peak: float  # GB of the first batch in unmodified PyTorch
     step: float  # ms of the first batch in unmodified PyTorch
-    batches: dict  # ms of a step by batch
+    batches: dict  # by batch: ms of a step
 
 
 TABLE_1 = {
@@ -136,8 +136,8 @@ def rows_of(name: str) -> list[Row]:
 
 
 def larger_rows(name: str) -> list[Row]:
-    """Returns rows of the time per sample within the budget, over the time per sample of the first batch
-    without a budget."""
+    """Returns rows for larger batches. Each has the time per sample within the budget, over the time per
+    sample of the first batch without a budget."""
     of = TABLE_1[name]
     first = min(of.batches)
     with Step(of.made(batch=first), "v100") as step:

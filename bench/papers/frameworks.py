@@ -1,8 +1,9 @@
 """Compares graphs with measured memory and times of training steps in frameworks, without recomputation.
 
-Nothing is solved here. The step's graph, recorded for a card that is not installed, is compared with a
-measured peak (they agree if they differ by at most 10 %) or a measured time (at most 30 %). The cases were
-chosen by how well their setting is known. All cases that were tried are listed, even those that do not agree.
+Nothing is solved here. The step's graph is recorded for a card that is not installed. The peak of the graph
+should differ from a measured peak by at most 10 %, and its time from a measured time by at most 30 %. The
+cases were chosen because their settings are well known. All cases that were tried are listed, even those that
+differ by more.
 """
 
 from collections.abc import Callable
@@ -37,7 +38,7 @@ class Memory(NamedTuple):
     bytes: float
     source: str
     kept_gradients: bool = False  # gradients of the previous step are alive during the step
-    # Makes a smaller step, whose peak is subtracted, so that the result is the memory of one more sample
+    # Makes a smaller step, whose peak is subtracted. The result is then the memory of one more sample.
     less: Callable | None = None
 
 

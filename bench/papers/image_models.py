@@ -114,7 +114,8 @@ def inception_v4(batch: int = 64):
 
 
 class MobileNet(nn.Sequential):
-    """MobileNet of width 1 (Howard et al., 2017, table 1): a convolution, 13 separable ones, a classifier."""
+    """MobileNet of width 1 (Howard et al., 2017, table 1): a convolution, 13 depthwise separable
+    convolutions, and a classifier."""
 
     def __init__(self):
         def unit(into, out, kernel, stride=1, groups=1):
@@ -151,7 +152,7 @@ def relu_of_2020(x: Tensor) -> Tensor:
 
 
 class CifarBlock(nn.Module):
-    """Two convolutions; a shortcut without parameters (He et al., 2016, option A)."""
+    """Two convolutions with a shortcut without parameters (He et al., 2016, option A)."""
 
     def __init__(self, into: int, out: int, stride: int, relu):
         super().__init__()
@@ -196,7 +197,8 @@ def convolutions(into: int, out: int, number: int = 2, norm: bool = True) -> nn.
 
 class UNet(nn.Module):
     """U-Net (Ronneberger et al., 2015, figure 1) with padded convolutions and batch norms. With `bilinear`,
-    images grow by interpolation instead of convolutions, and the bottom has half as many channels."""
+    images are upsampled by interpolation instead of convolutions, and the bottom has half as many
+    channels."""
 
     def __init__(self, classes: int, bilinear: bool = False, first: int = 64):
         super().__init__()
@@ -253,9 +255,9 @@ VGG16 = (64, 128, 256, 512, 512), (2, 2, 3, 3, 3)  # widths and numbers of convo
 
 
 class VggUNet(nn.Module):
-    """The U-Net of Checkmate's experiments. Its way down is the first four blocks of VGG16. Its way up has
-    one convolution for each step, takes the outputs of the pools as well, and ends at half the size of the
-    image."""
+    """The U-Net of Checkmate's experiments. Its encoder is the first four blocks of VGG16. Its decoder has
+    one convolution at each size, also reads the outputs of the encoder's pools, and ends at half the size of
+    the image."""
 
     def __init__(self, classes: int):
         super().__init__()
@@ -291,8 +293,8 @@ def unet(batch: int = 1):
 
 
 class SegNet(nn.Module):
-    """SegNet (Badrinarayanan et al., 2017, figure 2): the convolutions of VGG16, and a way back that unpools
-    by the places of the maxima."""
+    """SegNet (Badrinarayanan et al., 2017, figure 2): the convolutions of VGG16, and a decoder that unpools
+    at the places of the maxima."""
 
     def __init__(self, classes: int):
         super().__init__()

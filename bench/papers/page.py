@@ -39,7 +39,8 @@ def figures(table: str) -> Figures:
 
 
 def texts(table: str, run: str) -> dict[str, str]:
-    """Returns, by row, the text after the colon of a run such as "ours" or "published"."""
+    """Returns, for each row of a table, the text after the colon in the run that is named `run`, such as
+    "ours" or "published"."""
     found = {}
     for line in lines_of("papers.csv"):
         of, _, row = line["name"].partition("/")

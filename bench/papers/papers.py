@@ -4,14 +4,14 @@
     papers.py [--only WORD] [--output papers.csv] [--picture papers.png]     REMATLAS_PROGRAMS names the build
 
 Cards are not needed: steps (image_models.py, text_models.py) are recorded from shapes and have the times of a
-device profile. Each row says card, sizes, precision, optimizer, the seconds that solving took, our result,
-and the published result with its source. It also says whether ours is worse than the published result, or too
-far from a measured one. Tables, in order:
+device profile. Each comparison has the card, the sizes, the precision, the optimizer, the seconds that
+solving took, our result, and the published result with its source. It also says whether our result is worse
+than the published one, or too far from a measured one. Tables, in order:
 
 recompute, offload   recomputation.py   Rockmate, HiRemate, OffMate: memory saved for time added
-batch, ratio         checkmate.py       Checkmate: largest batches; simpler methods over the optimum
-dtr, larger          dtr.py             DTR: time added under budgets, and to larger batches
-memory, time         frameworks.py      measured peaks and step times of training as it is
+batch, ratio         checkmate.py       Checkmate: largest batches; simpler methods compared with the optimum
+dtr, larger          dtr.py             DTR: time added under budgets, and for larger batches
+memory, time         frameworks.py      measured peaks and step times of training without recomputation
 
 `--only WORD` runs the cases with the word in TABLE/NAME and keeps the other rows of the file. All cases take
 about 26 minutes of one processor, and need torchvision, timm and transformers; the picture needs matplotlib.

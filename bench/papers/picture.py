@@ -66,7 +66,7 @@ def once(rows: dict, axes) -> list[str]:
 
 
 def dot(axes, x: float, y: float, limits: tuple[float, float], **style) -> None:
-    """Draws a point. Instead of a point beyond the upper limit, its number is written at the edge."""
+    """Draws a point. If the point is beyond the upper limit, writes its value at the edge instead."""
     if x > limits[1]:
         axes.text(limits[1], y, f"{x:.2f} \u2192", fontsize=7, color=style["color"], va="center", ha="right")
     elif not math.isnan(x):
@@ -74,7 +74,7 @@ def dot(axes, x: float, y: float, limits: tuple[float, float], **style) -> None:
 
 
 def draw_dots(axes, rows: dict, limits: tuple[float, float]) -> None:
-    """Draws our result as a dot, and the published one as a diamond, or as a bar if it is a range."""
+    """Draws our result of each row as a dot, and the published one as a diamond, or as a bar for a range."""
     for y, row in enumerate(rows.values()):
         low, high = value(row, "published"), row.get("published, up to")
         if high is not None:
@@ -92,7 +92,7 @@ def draw_dots(axes, rows: dict, limits: tuple[float, float]) -> None:
 
 
 def draw_ratios(axes, rows: dict, title: str, within: float) -> None:
-    """Draws our results over the measured ones, on a scale where 1/2 and 2 are equally far from 1."""
+    """Draws the ratios of our results to the measured ones, on a logarithmic scale."""
     limits = 0.4, 2.5
     axes.axvspan(1 - within, 1 + within, color=THEIRS, alpha=0.18, lw=0)
     axes.axvline(1, color=THEIRS, lw=1)
@@ -118,8 +118,8 @@ def draw_ratios(axes, rows: dict, title: str, within: float) -> None:
 
 
 def draw_lines(part, rows: dict, x_of, title: str, axis: str, most: float) -> None:
-    """Draws the added time, one panel for each model. `x_of` maps (name of a row, row) to a place on the
-    axis."""
+    """Draws the added time as lines, with one panel for each model. `x_of(name, row)` returns the place of a
+    row on the horizontal axis."""
     models = list(dict.fromkeys(name.partition(" ")[0] for name in rows))
     if not models:
         return

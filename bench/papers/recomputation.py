@@ -1,8 +1,9 @@
 """Compares with Rockmate, HiRemate and OffMate: how much memory is saved for how much time.
 
 The papers print ranges over all their models; they show single models only in figures. The steps are recorded
-for a V100 in f32 (OffMate: an A100 over PCI Express 4, bf16, AdamW), with the times of its roofline. A factor
-is the peak without recomputation over the peak with it, both without the resident tensors.
+for a V100 in f32 (for OffMate: an A100 on PCI Express 4, bf16, AdamW), with the times of the card's roofline.
+A factor is the peak without recomputation over the peak with recomputation, both without the resident
+tensors.
 """
 
 import math

@@ -81,8 +81,9 @@ def write(path: pathlib.Path, lines: list[list]) -> None:
 
 
 def merged(old: list[list], new: list[list], cases: list[str]) -> list[list]:
-    """Returns the old and the new lines in the order of `cases`. The name of a line begins with that of its
-    case (TABLE/NAME). New lines of a case replace its old ones. Lines of unknown cases are dropped."""
+    """Returns the old and the new lines in the order of `cases`. The name of a line begins with the name of
+    its case (TABLE/NAME). New lines of a case replace the old lines of the case. Lines of cases that are not
+    in `cases` are dropped."""
 
     def of_case(lines, case):
         return [line for line in lines if line[0] == case or line[0].startswith(case + " ")]

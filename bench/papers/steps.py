@@ -1,4 +1,4 @@
-"""Records steps for cards that are not installed, and asks the command line about them."""
+"""Records steps for cards that are not installed, and runs the program `rematlas` on them."""
 
 import json
 import os
@@ -19,8 +19,8 @@ GIB = 2**30
 
 
 def asked(*words) -> dict:
-    """Returns the answer of `rematlas WORDS --json`, even a negative one. If the command is wrong, raises
-    RuntimeError with the program's message."""
+    """Returns the answer of `rematlas WORDS --json`, also if the answer is negative. If the command fails for
+    another reason, raises RuntimeError with the program's message."""
     program = pathlib.Path(os.environ["REMATLAS_PROGRAMS"]) / "rematlas"
     paths = [str(ROOT / "runtime" / "python"), str(HERE)]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "REMATLAS_PYTHON": sys.executable}

@@ -36,8 +36,8 @@ class Attention(nn.Module):
 
 
 class Layer(nn.Module):
-    """A layer of the encoder; with `crossed`, a layer of the decoder. Norms follow the sums, as in the
-    paper."""
+    """A layer of the encoder or, with `crossed`, of the decoder. Norms come after the residual sums, as in
+    the paper."""
 
     def __init__(self, width: int, heads: int, dropout: float, crossed: bool, relu=functional.relu):
         super().__init__()
@@ -91,8 +91,8 @@ def gpt2(
     dtype: torch.dtype = torch.float32,
     dropout: float = 0.0,
 ):
-    """Returns the step of GPT-2 of transformers. `attention`: sdpa, or eager, which makes the matrix of
-    scores."""
+    """Returns the step of GPT-2 from the package transformers. `attention`: "sdpa", or "eager", which makes
+    the matrix of scores."""
     config = transformers.GPT2Config(
         n_embd=width, n_layer=layers, n_head=heads, vocab_size=words, n_positions=length, use_cache=False,
         resid_pdrop=dropout, embd_pdrop=dropout, attn_pdrop=dropout,
@@ -101,7 +101,7 @@ def gpt2(
 
 
 def causal(config, batch: int, length: int, dtype: torch.dtype, attention: str = "sdpa"):
-    """Returns the step of a language model of transformers that is trained on its own input."""
+    """Returns the step of a language model from the package transformers that is trained on its own input."""
     with torch.device("meta"):
         model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation=attention)
         text = torch.zeros(batch, length, dtype=torch.int64)
@@ -159,7 +159,7 @@ def phi2(batch: int = 8, length: int = 2048):
 
 
 def phi2_classifier(batch: int = 8, length: int = 2048):
-    """Phi-2 as a classifier of texts, as in OffMate's experiments. It has no logits of words."""
+    """Phi-2 as a classifier of texts, as in OffMate's experiments. This model has no logits of words."""
     with torch.device("meta"):
         model = transformers.PhiForSequenceClassification(phi2_config()).to(torch.bfloat16)
         text = torch.zeros(batch, length, dtype=torch.int64)
@@ -175,9 +175,9 @@ BERT_HEADS = {
 
 
 def bert_large(batch: int, length: int, head: str = "classes"):
-    """BERT-large of transformers, with dropout, and with attention as separate ops. `head`: classes (of a
-    text), answers (their first and last word) or pretraining (hidden words, and whether a sentence
-    follows)."""
+    """BERT-large from the package transformers, with dropout, and with attention as separate ops. `head`:
+    "classes" of a text, "answers" (their first and last word) or "pretraining" (hidden words, and whether a
+    sentence follows)."""
     config = transformers.BertConfig(
         hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096
     )

@@ -5,9 +5,9 @@
     cuda.py BIN --device cpu --small          the same commands on small models, to try them out
 
 Captures, solves and runs each model with verification, once without and once with CUDA graphs. Prints CSV
-(name,run,value,unit): the time of replay over eager (median of `pairs` pairs, measured alternately in one
-process), the predicted and the measured overhead, and three peaks: predicted, measured, and computed by the
-model of the allocator. If there is no device, it says so and ends with status 1.
+(name,run,value,unit): the time of replay over the time of eager execution (median of `pairs` pairs, measured
+alternately in one process), the predicted and the measured overhead, and three peaks: predicted, measured,
+and computed by the model of the allocator. If there is no device, prints a message and ends with status 1.
 """
 
 import argparse
@@ -36,8 +36,8 @@ class Bench:
         print(self.rows[-1], flush=True)
 
     def call(self, *command: object) -> tuple[dict, float] | None:
-        """Runs a command. Returns the JSON that it prints, and its seconds. If the command fails, prints the
-        error and returns None."""
+        """Runs a command. Returns the JSON that the command prints, and the seconds that it took. If it
+        fails, prints the error and returns None."""
         started = time.monotonic()
         done = subprocess.run(
             [str(c) for c in command],

@@ -8,20 +8,21 @@ Times are processor times on one thread, so that other programs disturb them lit
 in turns; runs are the rounds. `median` compares the medians of all rounds, and `best` the fastest steps,
 which were disturbed least.
 
-If nothing has to be evicted, each program in its own process: step: time of a step over that of a plain step.
-op: the additional time of a step, divided by its number of ops; on large models this is the difference of two
-large numbers. ops: the number of ops. faults: pages that a step touches for the first time, beyond those of a
-plain step. peak: counted bytes over those of plain steps. `small`: steps of 60 ops on tiny tensors, whose
-time is nearly all bookkeeping.
+Measured without evictions, with each program in its own process: step: time of a step over that of a plain
+step. op: the additional time of a step, divided by its number of ops; on large models this time is a small
+difference of two large numbers, so it is inexact. ops: the number of ops. faults: pages that a step touches
+for the first time, beyond those of a plain step. peak: peak of the counted bytes over that of plain steps.
+The model `small` has steps of 60 ops on tiny tensors, whose time is nearly all bookkeeping.
 
-Within a share of the evictable bytes (of those between the bytes that live from step to step, gradients of
-parameters included, and the peak): system@SHARE: time of a step over that of a plain step. simulated@SHARE:
-time of all runs of ops over that of their first runs, in a simulation of the same program with the costs that
-were measured during the run. above@SHARE: the difference, in points. reruns@SHARE: number of reruns in a
-step. as_simulated@SHARE: 1 if the simulation has as many evictions and reruns.
+Measured within a budget. SHARE says how much of the evictable bytes the budget leaves; these are the bytes of
+the peak beyond those that live from step to step and those of the gradients of parameters. system@SHARE: time
+of a step over that of a plain step. simulated@SHARE: time of all runs of ops over that of their first runs,
+in a simulation of the same program with the costs that were measured during the run. above@SHARE: the
+difference of these two, in points. reruns@SHARE: number of reruns in a step. as_simulated@SHARE: 1 if the
+simulation has as many evictions and reruns as the real step.
 
-Over many steps of a small model with evictions in each step: the number of known ops and the memory of the
-process, after a tenth of the steps and at the end.
+Measured over many steps of a small model with evictions in each step: the number of ops that the system knows
+and the memory of the process, after a tenth of the steps and at the end.
 """
 
 import argparse
@@ -47,7 +48,7 @@ import rematlas  # noqa: E402
 from rematlas.library import ops  # noqa: E402
 
 UNLIMITED = 1 << 50
-WARM_UP = 8  # steps until the heap has settled; fewer are needed without eviction
+WARM_UP = 8  # steps until the process takes no more memory; fewer are needed without eviction
 out = sys.stdout
 
 
@@ -98,8 +99,8 @@ class Course:
 
 
 def alone(name, evicting, steps):
-    """Measures in its own process. Prints the seconds of each step, the number of ops and of page faults of a
-    step, and the counted bytes at the peak."""
+    """Called in a process of its own. Measures steps and prints the seconds of each step, the numbers of ops
+    and of page faults in a step, and the counted bytes at the peak."""
     course = Course(name)
     course.step()
     with rematlas.evict(course.module, UNLIMITED) if evicting else contextlib.nullcontext() as context:
@@ -164,8 +165,8 @@ def overheads(name, shares, rounds, steps):
 
 
 def simulated(course, budget):
-    """Logs two separate steps and simulates them. Returns the simulated overhead, and whether the simulation
-    has as many evictions and reruns as the real run."""
+    """Runs two separate steps with a log and simulates the log. Returns the simulated overhead, and whether
+    the simulation has as many evictions and reruns as the real run."""
     gc.collect()
     alive = ops.counted_bytes()
     with rematlas.evict(course.module, budget, thrash=1e6, log=True) as context:
@@ -217,12 +218,12 @@ def main():
         name, evicting, steps = options.alone
         return alone(name, bool(evicting), int(steps))
     if options.output:
-        out = open(options.output, "w")  # noqa: SIM115, until the end
+        out = open(options.output, "w")  # noqa: SIM115, open until the program ends
     for to in {out, sys.stdout}:
         print("name,run,value,unit", file=to)
     shares = [float(share) for share in options.shares.split(",") if share]
     for name in filter(None, options.models.split(",")):
-        gc.collect()  # frees the previous model, whose bytes would count as this model's
+        gc.collect()  # frees the previous model, whose bytes would otherwise count for this model
         bookkeeping(name, options.rounds, 300 if name == "small" else 5)
         gc.collect()
         if shares and name != "small":

@@ -3,10 +3,10 @@
 
     replay.py BIN [--models resnet50,gpt12 | --whole] [--budgets 100%,60%] [--pairs 5]
 
-Prints CSV (name,run,value,unit): seconds to capture and to solve, the time of replay over eager (median of
-`pairs` pairs, measured alternately in one process) and its median over the models, allocations from the
-system in a steady step, predicted and measured peak and overhead. `--whole`: the architectures of
-resources/models/whole_models.py.
+Prints CSV (name,run,value,unit): the seconds of capture and solve; the time of replay over the time of eager
+execution (median of `pairs` pairs, measured alternately in one process), and the median of these ratios over
+the models; the number of allocations from the system in a step after the first ones; predicted and measured
+peak and overhead. `--whole` measures the architectures of resources/models/whole_models.py.
 """
 
 import argparse

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Measures how far predicted op times are from measured ones, on this machine's CPU.
+"""Measures how far the predicted times of ops are from the measured ones, on this machine's CPU.
 
     roofline.py BIN [--models resnet50,gpt12,unet_scripted] [--profile cpu]
 
 Captures each model three times: on the device (times of ops within the step), from shapes and profiled op by
 op (`--from-shapes`), and from shapes with the roofline model (`--device meta`). Prints CSV
-(name,run,value,unit): the ratio of total times to those on the device; the 10 %, 50 % and 90 % quantiles of
-the ratio of single ops, weighted by measured time; peaks; seconds to capture; and the overhead at 70 % that a
-solve on each graph predicts.
+(name,run,value,unit): the total time of the ops over the total on the device; the 10 %, 50 % and 90 %
+quantiles of this ratio for single ops, weighted by measured time; peaks; seconds of the capture; and the
+overhead that a solve on each graph predicts at a budget of 70 %.
 """
 
 import argparse

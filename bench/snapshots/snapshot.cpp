@@ -1,6 +1,6 @@
-// Measures the time and the memory that reading a large memory snapshot takes. First it writes a file as
-// Python pickles the result of torch.cuda.memory._snapshot(): steps of allocations and releases, each with
-// its own list of frames; the frames themselves are shared. CSV on standard output: name,run,value,unit.
+// Measures the time and the memory that reading a large memory snapshot takes. First writes a file as Python
+// pickles the result of torch.cuda.memory._snapshot(). The file has steps of allocations and releases; each
+// event has its own list of frames, but the frames are shared. CSV on standard output: name,run,value,unit.
 //
 //     bench_snapshot [--megabytes 1000] [--runs 3] [--file /tmp/s.pickle]
 // The file is removed at the end.
@@ -20,9 +20,9 @@
 namespace rematlas {
 namespace {
 
-constexpr int kDepth = 28;     ///< frames of a stack
+constexpr int kDepth = 28;     ///< number of frames of a stack
 constexpr int kFiles = 400;    ///< distinct frames
-constexpr int kInStep = 2000;  ///< blocks of one step: allocated in order, released in reverse
+constexpr int kInStep = 2000;  ///< blocks that a step allocates in order and releases in reverse order
 constexpr std::size_t kBatch = 1000;
 constexpr std::int64_t kFirstAddress = 0x7f0000000000;
 
@@ -103,7 +103,8 @@ class SnapshotWriter {
     }
 
   private:
-    /// In the first third of its events a step allocates; then each block is released by two events.
+    /// Writes event `i` of a step. The first third of the events of a step allocate blocks; the others
+    /// release them, two events for each block.
     void event(int step, int i, std::size_t number) {
         if (number % kBatch == 0) out_.code('(');
         const bool allocates = i < kInStep;

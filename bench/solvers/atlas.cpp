@@ -43,7 +43,7 @@ Limits limits_of(double seconds) {
     return {.time = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9))};
 }
 
-/// Solves, checks the answer, and prints the results with their times.
+/// Solves, checks the answer, and prints the overheads and the times of the first and the last schedule.
 double bench_solve(const Graph& graph, const std::string& run, Bytes budget, double seconds,
                    double reference) {
     const FlatGraph flat = flatten(graph);
@@ -157,7 +157,8 @@ void bench_graph(const Graph& graph, double seconds) {
                     Bytes(budget_at(flat, fraction)), seconds, 0);
 }
 
-/// Prints moves per second of CPU time, in cycles of one second. The first cycle is not counted.
+/// Prints the moves of the annealing per second of CPU time, measured over cycles of one second. The first
+/// cycle does not count.
 void bench_moves(const Graph& graph, const FlatGraph& flat, double fraction) {
     const std::int64_t budget = budget_at(flat, fraction);
     const Deadline deadline(limits_of(60));

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Proves bounds on every budget of a reference file: first atlas, then more time for the bound, on one
-thread.
+"""Proves lower bounds on the overhead for every budget of a reference file. Each call runs atlas first and
+then spends more time on the bound, on one thread.
 
     bounds.py BIN PROBLEMS [--seconds 4] [--bound-seconds 5] [--only NAME]
 
 PROBLEMS holds NAME.graph.json files and reference.json. Prints CSV (name,run,value,unit): for each budget the
 bound, its gap to the schedule of the same call, its gap to the best known schedule (of the reference file or
 of this call), the seconds of the whole call, and 1 if the schedule is proven optimal over all orders and
-reruns. Ends with the counts. The exit status is 1 if a bound is above a known schedule.
+reruns. The last rows count the budgets. The exit status is 1 if a bound is above the overhead of a known
+schedule.
 """
 
 import argparse

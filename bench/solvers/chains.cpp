@@ -1,5 +1,5 @@
-// Bench of the chain solvers on long chains: the cost of rotor's one table for all budgets, and answers at
-// single budgets. CSV on standard output: name,run,value,unit.
+// Bench of rotor and atlas on long chains: the cost of rotor's table, which answers all budgets, and answers
+// at single budgets. CSV on standard output: name,run,value,unit.
 //
 //     bench_chains [LAYERS...]               rotor
 //     bench_chains atlas SECONDS [LAYERS...] atlas at tight budgets, against rotor
@@ -21,8 +21,8 @@
 namespace rematlas {
 namespace {
 
-constexpr double kShares[] = {0, 0.01, 0.03, 0.1, 0.3, 0.6};  // of the way from the smallest budget to
-                                                              // keep-all
+constexpr double kShares[] = {0, 0.01, 0.03, 0.1, 0.3, 0.6};  // positions of the budgets between the smallest
+                                                              // budget (0) and the peak without reruns (1)
 
 /// Returns the most bytes that the process has held so far.
 double resident_bytes() {
@@ -48,7 +48,7 @@ struct BenchBudget {
     }
 };
 
-/// Returns budgets from the smallest one that rotor keeps upwards.
+/// Returns budgets between the smallest one for which rotor finds a schedule and the peak without reruns.
 std::vector<BenchBudget> bench_budgets(const Problem& problem, const Solver& curve) {
     const Answer none = curve.solve(problem, least_peak(problem.flat).bytes, kLong, {});
     const auto* infeasible = std::get_if<Infeasible>(&none);

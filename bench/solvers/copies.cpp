@@ -1,8 +1,8 @@
 // Bench of atlas with copies to the host, by budget and by link, on one thread, with the same processor time
 // for each run. CSV on standard output: name,run,value,unit. A run is named "BUDGET% of the peak, GB/s each
-// way, what may be copied". In "contended" runs, each link has only a share of this speed while both links
-// are busy, as on an A100: 24 and 11 of 25. The step of a GPT-2 XL with AdamW is measured twice: with updates
-// on the device only, and with updates that may run on a host of 200 GB/s.
+// way, what may be copied". In "contended" runs, the links are slower while both are busy, as on an A100: 24
+// and 11 GB/s instead of 25. The step of a GPT-2 XL with AdamW is measured twice: with updates on the device
+// only, and with updates that may also run on a host with a memory of 200 GB/s.
 //
 //     bench_copies [--seconds 10] [--only TEXT] [GRAPH.graph.json...]   // only runs with TEXT in their names
 #include <cstdio>
@@ -74,7 +74,8 @@ void bench_answer(const Problem& problem, double percent, double speed, SharedPr
     std::fflush(stdout);
 }
 
-/// Measures the annealing alone, at a budget at which many tensors are offloaded and many are recomputed.
+/// Measures only the annealing. The budget must be one at which many tensors are offloaded and many are
+/// recomputed.
 void bench_moves(const Problem& problem, double percent, double speed) {
     if (!is_wanted(problem, "moves")) return;
     const annealing::CopyGraph graph = annealing::copy_graph(problem, budget_of(problem.flat, percent));

@@ -26,7 +26,8 @@ Settings settings_of(const std::string& file) {
     return {{20, 16.6}, {0.5, 1, 2}};
 }
 
-/// Bounds with eight moments, so that the same linear programs are solved on a fast and on a slow machine.
+/// Computes bounds with exactly eight moments and prints them. A time limit instead would make the linear
+/// programs depend on the speed of the machine.
 void bench_bound(const Graph& graph, const FlatGraph& flat, double percent, double speed,
                  const std::string& link) {
     const double peak = static_cast<double>(cost_of(flat, keep_all_sequence(flat)).peak);
@@ -63,7 +64,8 @@ void bench_file(const char* path) {
     }
 }
 
-/// No op runs twice. The link can copy the bytes of all tensors once in each direction in 0.7 or 0.9 steps.
+/// Measures bounds of a chain in which no op may run twice. The links can copy the bytes of all tensors once
+/// in each direction in 0.7 or 0.9 of the step's time.
 void bench_chain(int layers) {
     Graph graph = long_chain(ChainKind::equal, layers);
     for (Op& op : graph.ops) op.recomputable = false;

@@ -4,9 +4,9 @@
     dtr.py BIN LOGS [--only NAME] [--deallocation eager]
 
 LOGS holds NAME.log files and reference.json. Prints CSV (name,run,value,unit): overhead, difference from the
-published overhead in points, and seconds of each run; at the end, how many runs agree within 2 points. If the
-published simulator did not complete a run, our run agrees if it ends in the same way. Runs with the random
-heuristic are not counted.
+published overhead in points, and seconds of each run; at the end, how many runs differ by at most 2 points.
+If the published simulator did not complete a run, our run must end in the same way to count. Runs with the
+random heuristic do not count.
 """
 
 import argparse

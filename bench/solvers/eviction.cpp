@@ -1,4 +1,4 @@
-// Bench of the choice of the storages to evict, on programs with many storages. CSV on standard output:
+// Bench of choosing which storages to evict, on programs with many storages. CSV on standard output:
 // name,run,value,unit.
 //
 //     bench_eviction [STORAGES...]
@@ -23,8 +23,8 @@ constexpr Heuristic kAll[] = {{"dtr-eq", DtrHeuristic::dtr_eq}, {"dtr", DtrHeuri
                               {"local", DtrHeuristic::local},   {"lru", DtrHeuristic::lru},
                               {"size", DtrHeuristic::size},     {"msps", DtrHeuristic::msps}};
 
-/// Returns forward and backward of `ops` ops in blocks, each of which has a skip connection. Sizes and times
-/// are of all magnitudes.
+/// Returns the trace of forward and backward of a model with `ops` ops in blocks, each of which has a skip
+/// connection. The sizes of tensors and the times of ops differ by orders of magnitude.
 Trace training_trace(int ops) {
     std::mt19937_64 random(1);
     const auto drawn = [&](std::int64_t most) {

@@ -5,7 +5,7 @@
 
 namespace rematlas {
 
-/// `on_host`: the updates may also run on a host of 200 GB/s.
+/// `on_host`: whether the updates may also run on a host with a memory of 200 GB/s.
 inline Graph gpt2_xl_step(bool on_host) {
     const GptShape shape = gpt2_xl_with_adamw();
     Graph graph = gpt_graph(shape);

@@ -1,5 +1,5 @@
-// Bench of the proven least memory: how much more it proves than the largest footprint of an op, and the CPU
-// time by the size of the graph. CSV on standard output: name,run,value,unit.
+// Bench of the proven least memory: by how much it exceeds the largest footprint of an op, and how the CPU
+// time depends on the size of the graph. CSV on standard output: name,run,value,unit.
 //
 //     bench_least_memory [GRAPH...]
 #include "core/bounds/least_memory.h"

@@ -16,8 +16,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Returns the least peak that atlas keeps within the overhead. Each of 12 budgets gets an equal share of the
-/// time.
+/// Returns the least peak of the schedules that atlas finds within the overhead. Bisects over 12 budgets,
+/// each of which gets an equal share of the time.
 std::int64_t by_atlas(const Problem& problem, double overhead, double seconds) {
     std::int64_t low = least_peak(problem.flat).bytes.value - 1, high = keep_all_peak(problem.flat).value;
     for (int round = 0; round < 12 && low + 1 < high; ++round) {

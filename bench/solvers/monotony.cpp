@@ -1,9 +1,9 @@
-// Checks that copies to the host never make an answer worse: not worse than without copies, not worse at a
-// larger budget, and not worse over faster links. Every solve has the same time of one thread. CSV on
-// standard output: name,run,value,unit. A run is named "WAY% of the way from the smallest known budget to the
-// peak, links, what may be copied". At the end, over all graphs: how many pairs of answers break the order,
-// and by how much at most. Because time ends each solve, even two equal solves may break it; that is measured
-// as "none against none".
+// Checks that an answer with copies to the host is not worse than the answer without copies, nor than an
+// answer at a smaller budget or over slower links. Every solve gets the same processor time of one thread.
+// CSV on standard output: name,run,value,unit. A run is named "WAY% of the way from the smallest known budget
+// to the peak, links, what may be copied". The last rows say, over all graphs, how many pairs of answers are
+// in the wrong order, and by how much at most. Because time ends each solve, even two equal solves may give
+// answers in the wrong order; how often is measured as "none against none".
 //
 //     bench_monotony [--seconds 1] [--solver atlas] GRAPH.graph.json...
 #include <cstdio>
@@ -24,7 +24,7 @@
 namespace rematlas {
 namespace {
 
-constexpr double kWays[] = {2, 8, 25, 50, 85};  // %
+constexpr double kWays[] = {2, 8, 25, 50, 85};  // % of the way from the smallest known budget to the peak
 constexpr double kRounding = 1e-9;
 
 struct Link {
@@ -32,7 +32,7 @@ struct Link {
     Links links;
 };
 
-/// Returns the links, slower ones first; `pcie4` has contention.
+/// Returns the links, slower ones first. The copies of `pcie4` slow each other down.
 std::vector<Link> all_links() {
     std::vector<Link> all;
     for (const char* name : {"pcie3", "pcie4", "pcie5", "c2c"}) all.push_back({name, *links_named(name)});
@@ -61,7 +61,8 @@ struct Order {
     int pairs = 0, broken = 0;
     double most = 0;  ///< largest excess of an overhead over its limit
 
-    /// An answer without a schedule is worse than every schedule.
+    /// Counts a pair of answers. `better` should not be worse than `worse`; otherwise the pair counts as
+    /// broken. An answer without a schedule is worse than every schedule.
     void compare(const std::string& what, std::optional<double> better, std::optional<double> worse) {
         ++pairs;
         if (!worse || (better && *better <= *worse + kRounding)) return;

@@ -2,7 +2,7 @@
 // CSV on standard output: name,run,value,unit. A run is named "BUDGET% of the peak, GB/s each way, what may
 // be copied"; "recompute" is Rockmate or HiRemate.
 //
-//     bench_offmate SECONDS GRAPH.graph.json...      offmate's answers within so many seconds of wall clock
+//     bench_offmate SECONDS GRAPH.graph.json...      offmate's answers within SECONDS of wall clock time
 //     bench_offmate SECONDS adamw                    a GPT with parameters and AdamW states that do not fit
 #include "core/solvers/offmate/offmate.h"
 
@@ -35,7 +35,8 @@ void print(const Graph& graph, const std::string& run, double value, const char*
     std::fflush(stdout);
 }
 
-/// Prints only results that the checker accepts, and 0 if no schedule was found.
+/// Solves and prints the overhead; prints 0 if no schedule was found. Answers that the checker refuses are
+/// not printed.
 void bench(const Graph& graph, const FlatGraph& flat, Copies copies, double share, const std::string& run,
            double seconds) {
     const Bytes budget(static_cast<std::int64_t>(share * static_cast<double>(keep_all_peak(flat).value)));
@@ -73,7 +74,8 @@ void bench_all(Graph graph, const std::vector<double>& shares, Offload what, dou
     }
 }
 
-/// Measures twice: with updates on the device only, and with updates that may run on a host of 200 GB/s.
+/// Measures twice: with updates on the device only, and with updates that may also run on a host with a
+/// memory of 200 GB/s.
 void bench_adamw(double seconds) {
     for (const bool on_host : {false, true}) {
         Graph graph = gpt2_xl_step(on_host);

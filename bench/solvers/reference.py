@@ -4,9 +4,9 @@
     reference.py BIN PROBLEMS [--solvers a,b] [--seconds 5] [--only NAME]
 
 PROBLEMS holds NAME.graph.json files and reference.json. Prints CSV (name,run,value,unit): overhead, peak and
-seconds of each answer, its bound and gap, the known values of the reference file, and the worst ratio of
-atlas to the best known overhead and to every other solver here. The exit status is 1 if an answer fails the
-independent checker.
+seconds of each answer, its bound and gap, the known values of the reference file, and the worst ratios of
+atlas's overhead to the best known overhead and to that of every other solver. The exit status is 1 if the
+independent checker refuses an answer.
 """
 
 import argparse

@@ -3,11 +3,11 @@
 //     bench_scale [SOLVER] [SECONDS] [NAME_PART]
 //
 // Each graph is solved at 30 % and at 60 % of the way from the proven least memory to the peak without
-// recomputation, each time in a new process. Printed are the time of the first answer, the time at which the
-// overhead was within 2 % of the last one, the time of the end, the overhead, the proven bound, and the most
-// memory that the process held. Solvers that cache options of blocks begin with an empty cache. `next budget`
-// is the time for a nearby budget with the cache that the first solve has filled, and `next budget of a
-// sweep` the time when a sweep has made all tables.
+// recomputation, each time in a new process. The rows have the time of the first answer, the time at which
+// the overhead was within 2 % of the last one, the time of the end, the overhead, the proven bound, and the
+// most memory that the process held. Solvers that cache options of blocks begin with an empty cache. `next
+// budget` is the time for a nearby budget with the cache that the first solve has filled. `next budget of a
+// sweep` is the time for a budget when the tables of the sweep have been made.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -56,7 +56,7 @@ double most_resident_mib() {
     return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-/// Measures a budget of a sweep when the tables for all budgets of the sweep exist.
+/// Measures the time for one budget of a sweep, after the tables for all budgets of the sweep have been made.
 void bench_sweep(const Problem& problem, const std::string& solver, Bytes budget, const Limits& limits,
                  const std::string& run) {
     const auto prepared = (*make_solver(solver))->up_to(problem, budget, limits);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws how solvers grow with the graph: the output of bench_scale, over the number of ops.
+"""Draws the output of bench_scale: times, overheads and memory of solvers by the number of ops.
 
 scale_picture.py scale.csv scale.png      .png, .svg or .pdf; needs matplotlib
 """
@@ -14,7 +14,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-FRACTION = "0.3"  # the budget: between the proven least memory (0) and the peak without recomputation (1)
+FRACTION = "0.3"  # budget: its place between the proven least memory (0) and the peak without reruns (1)
 COLORS = {"hiremate": "#d95f02", "atlas": "#1f4fa8"}
 MARKERS = {"gpt": "o", "unet": "s", "densenet": "D", "irregular": "^", "encoder": "X"}
 

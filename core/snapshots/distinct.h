@@ -18,8 +18,8 @@ constexpr std::uint64_t mixed(std::uint64_t x) {
 /// are used.
 class DistinctIndex {
   public:
-    /// Returns the number of the item for which `same(number)` holds. If there is none, stores `next` under
-    /// this hash and returns it.
+    /// Returns the number of the item for which `same(number)` holds. If there is no such item, stores `next`
+    /// under this hash and returns `next`.
     template <class Same>
     std::uint32_t find_or_add(std::uint64_t hash, std::uint32_t next, const Same& same) {
         if (4 * (count_ + 1) > 3 * places_.size()) grow();

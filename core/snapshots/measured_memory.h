@@ -28,8 +28,8 @@ struct MeasuredBlock {
     std::uint64_t address = 0;
     Bytes bytes = {};       ///< as requested; the allocator rounds them up
     TraceMoment from = 0;   ///< first moment at which the block exists; 0 if it existed before the trace
-    TraceMoment until = 0;  ///< first moment after its end; beyond the last moment if it never ends
-    StackId stack = {};     ///< call stack of its allocation; invalid if unknown
+    TraceMoment until = 0;  ///< first moment at which the block is gone; after the last moment if it stays
+    StackId stack = {};     ///< call stack of the block's allocation; invalid if unknown
     TextId metadata = {};   ///< the program's own text (user metadata) at the allocation
 
     bool alive_at(TraceMoment moment) const { return from <= moment && moment < until; }
@@ -55,7 +55,7 @@ struct HeldSegment {
     std::uint64_t address = 0;
     Bytes bytes = {};
     bool expandable = false;
-    std::vector<HeldBlock> blocks = {};  ///< ascending by address
+    std::vector<HeldBlock> blocks = {};  ///< sorted by address
 };
 
 /// The unknown parts of a trace. A trace contains only the last events, and knows blocks only from events.
@@ -63,8 +63,8 @@ struct TraceGaps {
     Bytes before = {};                   ///< bytes that were already allocated when the trace began
     Bytes before_unplaced = {};          ///< part of `before` whose place of allocation is unknown
     std::size_t lost_frees = 0;          ///< addresses that were allocated again without a free in between
-    std::size_t missing_blocks = 0;      ///< blocks without a free in the trace that do not exist at the end
-    Bytes missing = {};                  ///< bytes of these blocks
+    std::size_t missing_blocks = 0;      ///< blocks that are gone at the end without a free in the trace
+    Bytes missing = {};                  ///< bytes of the missing blocks
     Bytes reserved_short = {};           ///< how far the computed reserved bytes fall below 0
     std::optional<Bytes> rounding = {};  ///< bytes by which the allocator rounded up the blocks at the end
 };
@@ -113,7 +113,7 @@ std::vector<PlaceShare> alive_by_place(const MeasuredMemory& measured, const Mea
                                        TraceMoment moment);
 /// Returns a text such as "train.py:12 step", or the reason why there is no place.
 std::string share_name(const MeasuredMemory& measured, const PlaceShare& share);
-/// Returns the share that a block belongs to, without bytes.
+/// Returns the group that a block belongs to, with `bytes` and `blocks` still 0.
 PlaceShare share_of(const MeasuredMemory& measured, const MeasuredBlock& block);
 
 /// How full the allocator's segments were when the snapshot was made.

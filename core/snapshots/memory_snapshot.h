@@ -31,7 +31,7 @@ enum class AllocatorAction : std::uint8_t {
 struct AllocatorEvent {
     std::uint64_t address = 0;  ///< for `oom`: the bytes that the device had free
     std::int64_t bytes = 0;     ///< for a block: the requested bytes, before the allocator rounds them
-    std::int64_t time_us = 0;   ///< since 1970; 0 if torch wrote no time
+    std::int64_t time_us = 0;   ///< microseconds since 1970; 0 if torch wrote no time
     StackId stack = {};         ///< invalid if torch recorded none
     TextId metadata = {};       ///< the program's own text (user metadata)
     AllocatorAction action = AllocatorAction::other;
@@ -57,7 +57,7 @@ struct AllocatorSegment {
     std::int64_t stream = 0;
     int device = 0;
     bool expandable = false;
-    ItemRange blocks = {};  ///< range of `MemorySnapshot::blocks`, ascending by address
+    ItemRange blocks = {};  ///< range of `MemorySnapshot::blocks`, sorted by address
 };
 
 struct MemorySnapshot {

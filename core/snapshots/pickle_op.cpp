@@ -93,7 +93,7 @@ void integer(PickleStep& step, std::int64_t number, PickleOp op = PickleOp::inte
     step.number = number;
 }
 
-/// An instruction without an argument in the file; `kBare` has them by code.
+/// What an instruction without an argument in the file does. `kBare` has an entry for each code.
 struct BareOp {
     bool known = false;
     PickleOp op = PickleOp::other;
@@ -190,7 +190,7 @@ PickleStep next_pickle_step(ByteStream& bytes) {
         step.position = bytes.position();
         const unsigned char code = bytes.byte();
         if (code == kFrame) {
-            bytes.number(8);  // length of a frame; only needed to read whole frames
+            bytes.number(8);  // skips the length of the frame, which only readers of whole frames need
             continue;
         }
         if (kBare[code].known)

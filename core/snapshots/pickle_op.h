@@ -33,7 +33,7 @@ struct PickleStep {
     PickleOp op = PickleOp::other;
     std::int64_t number = 0;
     std::string_view text = {};  ///< valid until the next step is read
-    std::int64_t position = 0;   ///< of the instruction in the file
+    std::int64_t position = 0;   ///< byte of the file at which the instruction begins
 };
 
 /// Reads the next instruction that has an effect. Throws SnapshotFault if the file ends, or if a length goes

@@ -14,7 +14,8 @@ namespace rematlas {
 /// graph.
 std::vector<PlannedBytes> planned_during(const Graph& graph, const Schedule& schedule, std::size_t step);
 
-/// As above, for the step with the most bytes. Errors: the first step that cannot be simulated.
+/// Returns the result of `planned_during` for the step with the most bytes. Errors: the first step that
+/// cannot be simulated.
 Result<std::vector<PlannedBytes>> planned_at_peak(const Graph& graph, const Schedule& schedule);
 
 }  // namespace rematlas

@@ -93,7 +93,7 @@ class ProfilerTraceReader : public json::json_sax_t {
     }
 
   private:
-    /// Depth of an event: the file, its list of events, the event.
+    /// Depth of nesting inside an event: the file's object, its list of events, the event's object.
     static constexpr std::size_t kEventDepth = 3;
 
     bool in_event() const { return in_events_ && depth_ == kEventDepth; }

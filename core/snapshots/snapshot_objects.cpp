@@ -15,11 +15,11 @@ constexpr std::int64_t kMostBytesTogether = std::int64_t{1} << 62;
 constexpr std::int64_t kMostDevices = 1024;
 constexpr std::int64_t kLatestMicrosecond = std::int64_t{1} << 52;  ///< about 140 years
 
-/// In the order of AllocatorAction, before `other`.
+/// Torch's names of the actions, in the order of AllocatorAction; `other` has no name.
 constexpr std::array<std::string_view, 9> kActions{"alloc",         "free_requested", "free_completed",
                                                    "segment_alloc", "segment_free",   "segment_map",
                                                    "segment_unmap", "snapshot",       "oom"};
-/// In the order of kStateOf.
+/// Torch's names of the block states. `kStateOf` has, in the same order, the state that each name means.
 constexpr std::array<std::string_view, 4> kStates{"active_allocated", "active_awaiting_free",
                                                   "active_pending_free", "inactive"};
 constexpr std::array<BlockState, 4> kStateOf{BlockState::allocated, BlockState::awaiting_free,
@@ -34,7 +34,7 @@ bool moves_a_block(AllocatorAction action) {
 
 SnapshotObjects::SnapshotObjects() {
     for (const std::string_view name : kSnapshotFields)
-        texts().add(name);  // their ids are those of SnapshotField
+        texts().add(name);  // so the id of a field's name equals its SnapshotField
     // The names of actions get consecutive ids, and so do the names of states, because none of them is also
     // the name of a field.
     first_action_ = TextId(static_cast<std::int64_t>(texts().size()));
@@ -228,8 +228,8 @@ void SnapshotObjects::append(std::uint32_t object, std::span<const PickleValue> 
     for (const PickleValue& value : values.subspan(append_frames(object, values))) append_one(object, value);
 }
 
-/// Appends the frames at the beginning of `values`, and returns how many there are. Frames are handled apart
-/// because most values of a file are frames.
+/// Appends the frames at the beginning of `values` to the list, and returns how many frames there are. Frames
+/// have their own function for speed, because most values of a file are frames.
 std::size_t SnapshotObjects::append_frames(std::uint32_t object, std::span<const PickleValue> values) {
     const Meaning list = meaning({PickleValue::Kind::object, object});
     if (list.kind != Kind::new_list && list.kind != Kind::frame_list) return 0;

@@ -38,9 +38,8 @@ std::vector<std::int64_t> reserved_levels(EventSpan events, std::int64_t at_end)
     return levels;
 }
 
-/// Applies the events to the lifetimes. A block ends when the program requests its free, even if the
-/// allocator still needs the block. If a trace contains no such requests, its completed frees are used
-/// instead.
+/// Applies the events to the lifetimes. A block ends when the program requests that it be freed, even if the
+/// allocator cannot reuse it yet. If a trace contains no such requests, its completed frees are used instead.
 void play(EventSpan events, BlockLifetimes& lifetimes) {
     const bool has_requests = std::any_of(events.begin(), events.end(), [](const AllocatorEvent& event) {
         return event.action == AllocatorAction::free_requested;

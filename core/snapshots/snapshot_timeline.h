@@ -7,9 +7,10 @@
 
 namespace rematlas {
 
-/// The trace contains only the last events. Blocks from before the trace are found from later facts. A block
-/// of the final segments that no event allocates existed all the time. A block that is freed without an
-/// allocation existed at the beginning. Reserved bytes are computed backwards from the final segments.
+/// Returns the timeline. The trace contains only the last events, so older blocks are found indirectly: a
+/// block of the final segments that no event allocates existed all the time, and a block that is freed
+/// without an allocation existed at the beginning. Reserved bytes are computed backwards from the final
+/// segments.
 MeasuredMemory measured_from(MemorySnapshot snapshot);
 
 }  // namespace rematlas

@@ -6,7 +6,8 @@
 namespace rematlas {
 namespace {
 
-/// Says whether every op must run. If so, no schedule can take less time than one run of each op.
+/// Says whether every op that takes time must run. If so, no schedule takes less time than one run of each
+/// op.
 bool all_required(const FlatGraph& graph) {
     for (int op = 0; op < graph.op_count; ++op) {
         if (!graph.required[op] && graph.time[op] > 0) return false;
@@ -45,12 +46,12 @@ Infeasible infeasible_from(const FlatGraph& graph, Bytes budget, std::optional<B
 
 Infeasible infeasible_from(const Problem& problem, Bytes budget, std::optional<Bytes> smallest_found) {
     const Offload what = problem.copies.what;
-    // The tensors that an op uses have to be on the device, wherever they were before. Residents that may not
-    // be offloaded have to be on the device, too.
+    // While an op runs, the tensors that it uses are on the device, and so are the residents that may not be
+    // offloaded. The bytes of these tensors are the bound if weights may be copied.
     const FlatGraph flat =
         what == Offload::none ? problem.flat : with_results_from_host(problem.graph, problem.flat);
     PeakBound needed = moves_weights(what) ? least_footprint(problem.graph, flat) : least_peak(flat);
-    // Tensors for which the host has no room have to be on the device, too.
+    // Tensors that do not fit on the host are on the device, too, so a limit on the host can raise the bound.
     if (const auto& host = problem.copies.host_budget; host && moves_weights(what)) {
         PeakBound beside = least_peak_beside_host(problem.graph, problem.flat, *host);
         if (beside.bytes > needed.bytes) needed = std::move(beside);

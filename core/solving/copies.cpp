@@ -64,7 +64,8 @@ ScheduleClass class_within(const Graph& graph, Offload what) {
 
 IdVector<TensorId, char> may_leave(const Graph& graph, const Copies& copies) {
     const Offload what = copies.what;
-    // Marks the residents that the step uses, the results, and the inputs and outputs of updates.
+    // Marks the residents that the step uses (except inputs), the results, and the inputs and outputs of the
+    // optimizer's ops.
     IdVector<TensorId, char> of_weights(graph.tensors.size(), 0), made(graph.tensors.size(), 0);
     for (const Op& op : graph.ops)
         for (TensorId t : op.outputs) made[t] = 1;

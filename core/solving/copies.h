@@ -56,8 +56,8 @@ struct Copies {
 ScheduleClass class_within(const Graph& graph, Offload what);
 
 /// Returns, by tensor, whether the tensor may be copied to the host and back. Residents that no op of the
-/// step uses stay on the device, because others hold them (workspaces of libraries). Inputs stay, because
-/// they belong to the caller.
+/// step uses stay on the device, because code outside the step holds them (such as workspaces of libraries).
+/// Inputs stay, because they belong to the caller.
 IdVector<TensorId, char> may_leave(const Graph& graph, const Copies& copies);
 
 /// Returns, by tensor, whether the tensor is a result that may be on the host when the step ends. Only
@@ -68,8 +68,8 @@ IdVector<TensorId, char> may_end_on_host(const Graph& graph, const Copies& copie
 /// first tensor or op that prevents it, and the reason.
 Result<void> moves_in_training(const Graph& graph, std::span<const Step> steps, const Homes& homes);
 
-/// Checks that the schedule copies no more than `copies` allows. Errors: `copies` forbids a copy of a tensor,
-/// a tensor that lives on the host, or an op that runs there.
+/// Checks that the schedule copies no more than `copies` allows. Errors: the schedule copies a tensor, keeps
+/// a tensor on the host or runs an op on the host, and `copies` forbids this.
 Result<void> keeps_to(const Graph& graph, const Copies& copies, const Schedule& schedule);
 
 }  // namespace rematlas

@@ -2,7 +2,7 @@
 // about them.
 //
 //     Incumbent best(problem.flat, budget, deadline, progress);
-//     best.offer(Candidate::of(problem.flat, runs));              // reported where it is better and fits
+//     best.offer(Candidate::of(problem.flat, runs));              // reported if it is better and fits
 //     best.raise_bound(1.07, ScheduleClass::any_order);
 //     while (!best.is_proven() && !deadline.passed()) ...
 //     return best.answer();
@@ -27,22 +27,23 @@ class Incumbent {
     Incumbent(const FlatGraph& graph, Bytes budget, const Deadline& deadline, const Progress& progress)
         : graph_(graph), budget_(budget), deadline_(deadline), progress_(progress) {}
 
-    /// Takes the candidate if it is better than all before (`Candidate::better_than`), and reports it if it
-    /// fits the budget. Returns whether the candidate was taken.
+    /// Takes the candidate if it is better than all earlier ones (`Candidate::better_than`). Reports it if it
+    /// is taken and fits the budget. Returns whether the candidate was taken.
     bool offer(Candidate candidate);
-    /// As `offer`, with runs whose cost is not known yet. Runs that are not executable are not taken, so
-    /// solutions of integer programs in floating point may be passed unchecked.
+    /// Like `offer`, but computes the cost of the runs first. Runs that are not executable are not taken, so
+    /// runs decoded from an integer program's solution in floating point may be passed unchecked.
     bool offer_runs(RunSequence runs);
-    /// As `offer`, with the runs of another solver's solution. A schedule that copies tensors is not taken.
+    /// Like `offer`, for another solver's solution. A schedule that copies tensors is not taken.
     bool offer_solution(const Solution& solution);
     /// Takes the candidate unless the incumbent is better, so that the last of several equal candidates
     /// stays. This makes an answer independent of which thread reported first.
     void settle(Candidate candidate);
-    /// Notes the peak of a schedule whose runs are not known here.
+    /// Notes the peak of a schedule that is not offered. If nothing fits, `answer` reports the least peak of
+    /// all.
     void note_peak(Bytes peak);
 
-    /// Notes that no schedule of the class has a smaller overhead. The higher of two bounds is kept. Of two
-    /// equal bounds, the one for the larger class is kept.
+    /// Notes that no schedule of the class `over` has a smaller overhead than `overhead`. The higher of two
+    /// bounds is kept. Of two equal bounds, the one for the larger class is kept.
     void raise_bound(double overhead, ScheduleClass over);
     /// Adds the wall clock time spent on bounds, and sets the number of nodes of a branch and bound. The
     /// answer contains these numbers.

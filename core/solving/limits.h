@@ -1,5 +1,5 @@
-// The limits of a solver's work. It must stop at its time limit or when its stop token is set, whichever
-// comes first.
+// The limits of a solver's work. The solver must stop at its time limit or when its stop token is set,
+// whichever comes first.
 #pragma once
 
 #include <algorithm>
@@ -12,18 +12,18 @@ namespace rematlas {
 
 struct Limits {
     std::chrono::nanoseconds time = std::chrono::seconds(60);  ///< wall clock for the whole call
-    /// The gap, as a share of the bound, at which an anytime solver ends before its time limit. 0: only a
-    /// proof ends it.
+    /// The gap, as a share of the bound, at which an anytime solver ends before its time limit. 0: the solver
+    /// ends early only if its schedule is proven optimal.
     double gap = 1e-3;
     std::stop_token stop{};  ///< checked at least every 50 ms; if set, the solver returns its best so far
     std::uint64_t seed = 1;  ///< equal seeds, threads and step counts give equal answers
     int threads = 1;
-    /// Extra wall clock time to look for a better bound, if the solver ended with a gap. Planning spends this
-    /// time, not the solver (planning/solve.h).
+    /// Extra wall clock time to look for a better bound, if the solver ended with a gap. Not the solver but
+    /// its caller in planning/solve.h spends this time.
     std::chrono::nanoseconds bound_time{0};
-    /// Folder in which solvers may leave files for later runs of the program; empty: no folder. The files
-    /// change answers only through time limits, and through measured op times, which differ a little from run
-    /// to run.
+    /// Folder in which solvers may leave files for later runs of the program; empty: no folder. An answer can
+    /// depend on the files only if a time limit ends the search, or if op times are measured, because these
+    /// differ a little from run to run.
     std::filesystem::path cache{};
 };
 

@@ -54,7 +54,7 @@ class OptionReader {
     /// Errors: the first error that was noted; if none was, a key that the solver did not read.
     Result<void> finish() const;
 
-    /// Every key that the solver has read, with the value that the option had before (the default).
+    /// Every key that the solver has read, with the default of its option.
     const nlohmann::json& defaults() const { return defaults_; }
 
   private:
@@ -68,7 +68,7 @@ class OptionReader {
     std::string error_;
 };
 
-/// Reads the options with the type's function `read_options`. If `json` is null, returns the defaults.
+/// Reads the options by `read_options` for the type `Options`. If `json` is null, returns the defaults.
 template <class Options>
 Result<Options> options_from(std::string_view solver, const nlohmann::json* json) {
     Options options;

@@ -102,7 +102,7 @@ class InOrder {
     const Progress& progress_;
     const std::vector<Update> updates_;
     const InOrderOfUpdates ordered_;
-    std::set<OpId> late_;  ///< updates that had to wait for reruns
+    std::set<OpId> late_;  ///< updates that the solver put before a run of an op that reads the old value
     std::optional<Bytes> smallest_;
 };
 

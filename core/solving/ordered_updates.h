@@ -8,15 +8,15 @@
 namespace rematlas {
 
 /// Returns the solver's answer, changed so that each update runs after the last runs of the ops that read the
-/// tensor's old value. If the schedule then exceeds the budget, the function asks the solver again for a
-/// graph in which the updates that had to wait come at the end of the step. Each attempt gets half of the
-/// time that is left. The function ends when the schedule fits or no further update has to wait. An answer
-/// from such a graph has no bound from the solver. A problem that allows copies is passed to the solver
-/// unchanged.
+/// tensor's old value. If the schedule then exceeds the budget, the function calls the solver again with a
+/// changed graph, in which the updates that had to wait come at the end of the step. Each attempt gets half
+/// of the time that is left. The function ends when the schedule fits or no further update has to wait. An
+/// answer for a changed graph has no bound from the solver. A problem that allows copies is passed to the
+/// solver unchanged.
 Answer solve_in_order(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits,
                       const Progress& progress);
 
-/// Says whether `solve_in_order` may pass another graph than the problem's to the solver.
+/// Says whether `solve_in_order` may pass the solver a graph that is not the problem's.
 bool has_ordered_updates(const Graph& graph);
 
 }  // namespace rematlas

@@ -21,8 +21,8 @@ struct ProgrammeLimits {
     double gap = 1e-4;                                        ///< relative gap at which the search ends
 };
 
-/// Calls `take` with each integer solution that is better than those before. `start`: a feasible point, or
-/// empty. Returns at most 50 ms after the deadline.
+/// Calls `take` with each integer solution that is better than all earlier ones. `start`: the values of a
+/// feasible solution, or empty. Returns at most 50 ms after the deadline.
 void run_programme(std::shared_ptr<const MilpModel> model, std::vector<double> start,
                    const ProgrammeLimits& limits, const Deadline& deadline,
                    const std::function<void(std::span<const double>)>& take);

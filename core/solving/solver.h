@@ -49,8 +49,8 @@ struct Solution {
 };
 
 /// The answer if no schedule was found. `needed` is always a proven lower bound on the peak of every schedule
-/// of the class `over`. `proven` says whether this bound exceeds the budget, so that no solver can succeed.
-/// If it does not, another solver may still find a schedule.
+/// of the class `over`. `proven` says whether this bound exceeds the budget, so that no schedule of the class
+/// fits. If `proven` is false, another solver may still find a schedule.
 struct Infeasible {
     Bytes needed = {};
     bool proven = false;
@@ -73,14 +73,14 @@ class Solver {
     virtual Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
                          const Progress& progress) const = 0;
 
-    /// Says whether the solver always answers for the problem that it was made for, whatever graph it is
-    /// given.
+    /// Says whether the solver was made for one problem and always answers for it, whatever graph `solve`
+    /// gets.
     virtual bool is_of_one_problem() const { return false; }
 
     /// Returns a new solver for this problem only, for budgets up to `largest`. `problem` must outlive the
-    /// new solver. The work that the budgets share is done in this call, within the limits. The new solver
+    /// new solver. `up_to` does the work that is common to all budgets, within the limits. The new solver
     /// gives the same answers as this solver, and may be used by one thread at a time. Returns null if the
-    /// budgets share no work.
+    /// budgets have no work in common.
     virtual std::unique_ptr<Solver> up_to(const Problem& /*problem*/, Bytes /*largest*/,
                                           const Limits& /*limits*/) const {
         return nullptr;

@@ -21,14 +21,14 @@ namespace rematlas {
 /// The properties of a solver that planning and views need, so that they do not depend on solvers by name.
 struct SolverTraits {
     std::string_view name;
-    std::string_view config_type = {};  ///< its name in configuration files, if that differs from `name`
+    std::string_view config_type = {};  ///< name in configuration files; empty if it is the same as `name`
     bool anytime = false;  ///< uses all the time that it is given, and finds better schedules with more time
     ScheduleClass finds =
-        ScheduleClass::staged;       ///< the class that its schedules belong to, if nothing may be copied
-    Offload copies = Offload::none;  ///< the most that it can plan to copy to the host
+        ScheduleClass::staged;       ///< class of the solver's schedules, if nothing may be copied
+    Offload copies = Offload::none;  ///< the most that the solver can plan to copy to the host
     bool least_peak = false;         ///< can also minimize the peak within a limit on the time
-    bool boundary = false;           ///< its schedules run an op at most once on each side of a boundary
-    bool compared = false;           ///< takes part in comparisons that name no solver
+    bool boundary = false;           ///< never runs an op twice on one side of a boundary
+    bool compared = false;           ///< takes part in comparisons for which the user names no solvers
 };
 
 struct SolverEntry {

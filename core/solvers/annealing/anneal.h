@@ -1,9 +1,10 @@
 // Simulated annealing of a run sequence under a memory budget.
 //
-// The objective is time / base + lambda * excess / budget. The excess is the sum over all runs of the bytes
-// above the budget. Lambda is a Penalty. In a cycle the temperature falls geometrically. Its unit is the mean
-// time of one rerun, because with absolute temperatures the search stalls on graphs with many cheap ops. Each
-// cycle starts from the best sequence so far.
+// The objective is time / base + lambda * excess / budget. `base` is the time without reruns. The excess is
+// the sum, over all runs, of the bytes above the budget. Lambda is a Penalty. In a cycle the temperature
+// falls geometrically. The unit of temperatures is the mean time of one rerun, because with absolute
+// temperatures the search stalls on graphs with many cheap ops. Each cycle starts from the best sequence so
+// far.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ namespace rematlas::annealing {
 
 class Annealer {
   public:
-    /// Called when a better sequence within the budget was found, and from time to time otherwise. If it
-    /// returns false, the search stops.
+    /// Called when a better sequence within the budget was found, and from time to time otherwise. The search
+    /// stops if the function returns false.
     using Report = std::function<bool(const Candidate& best)>;
 
     /// `start` need not fit the budget. The graph, the options and `repeats` must outlive the annealer.
@@ -35,7 +36,7 @@ class Annealer {
     bool run_cycle(std::uint64_t moves, double heat, const Deadline& deadline, const Report& report) {
         return run_cycle_from(best_.runs, moves, heat, deadline, report);
     }
-    /// As above, from another sequence, which need not fit the budget.
+    /// Like `run_cycle`, but starts from another sequence, which need not fit the budget.
     bool run_cycle_from(const RunSequence& runs, std::uint64_t moves, double heat, const Deadline& deadline,
                         const Report& report);
 

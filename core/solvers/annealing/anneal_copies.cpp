@@ -59,7 +59,7 @@ double CopyAnnealer::value(const Cost& cost) const {
 bool CopyAnnealer::make_room(const Deadline& deadline) {
     for (int failures = 0; failures < kMostFailures && profile_.excess() > 0 && !deadline.passed();) {
         const std::int64_t before = profile_.excess();
-        // If tensors cannot be offloaded in time, runs are delayed until the copies are done.
+        // Offloads tensors. If that failed many times because the copies take too long, delays runs instead.
         bool better =
             failures < kMostFailures / 2 ? proposals_.send_away_over() : proposals_.wait_for_copies();
         if (better) {
@@ -81,8 +81,8 @@ bool CopyAnnealer::make_room(const Deadline& deadline) {
 bool CopyAnnealer::run_cycle(std::uint64_t moves, double heat, const Deadline& deadline,
                              const Report& report) {
     load(best_state_);
-    // Some states looked better than this one in the model but were not better in the exact simulation. Their
-    // values are forgotten.
+    // The last cycle may have found states that were better in the model but not in the exact simulation.
+    // Their values are forgotten.
     if (best_) best_value_ = value(cost());
     const double unit = mean_rerun_time() * time_scale_;
     const double hot = options_.start_temperature * heat * unit;
@@ -145,7 +145,7 @@ void CopyAnnealer::note_state(const Cost& cost) {
     if (play() || !best_) best_state_ = state();
 }
 
-/// Simulates the schedule. Returns nothing if its copies come too late, or if the host has no room for them.
+/// Simulates the schedule. Returns nothing if its copies come too late or do not fit on the host.
 std::optional<Simulation> CopyAnnealer::played_of(const EmittedCopies& written) const {
     Result<Simulation> played = simulate(problem_.graph, written.steps, written.homes, problem_.copies.links);
     if (!played) return std::nullopt;
@@ -153,8 +153,8 @@ std::optional<Simulation> CopyAnnealer::played_of(const EmittedCopies& written) 
     return *std::move(played);
 }
 
-/// Simulates the current state. Returns whether it became the best answer. It does if it fits the budget and
-/// is faster than all states that were simulated before.
+/// Simulates the current state. The state becomes the best answer if it fits the budget and is faster than
+/// the best answer so far. Returns whether it did.
 bool CopyAnnealer::play() {
     EmittedCopies written = emit(graph_, profile_, copies_);
     const std::optional<Simulation> played = played_of(written);

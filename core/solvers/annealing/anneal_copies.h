@@ -1,11 +1,11 @@
 // Simulated annealing of a run sequence together with the gaps in which tensors are away from the device
 // (offloaded, with a copy on the host).
 //
-// Like anneal.h, but with gaps in which tensors are away, and with runs that wait (away_moves.h). Each state
-// is judged by a fast model of the copies, in which runs never wait unless a wait was inserted
-// (planned_copies.h). A small price of copies is added to the time, to keep out useless copies. If the model
-// finds a state better than all before, the state is written as steps and simulated exactly. It does not
-// count if the simulator refuses it or if it exceeds the budget.
+// Like anneal.h, but with gaps in which tensors are away, and with waits before runs (away_moves.h). A fast
+// model of the copies gives the time of each state (planned_copies.h). In this model, a run waits only if a
+// wait was inserted. A small price of copies is added to the time, to prevent useless copies. If a state is
+// better in the model than all earlier ones, it is written as steps and simulated exactly. The state does not
+// count as an answer if the simulator refuses it or if it exceeds the budget.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ struct CopyAnnealing {
 
 class CopyAnnealer {
   public:
-    /// Called with each simulated schedule that is better than all before. If it returns false, the search
-    /// stops.
+    /// Called with the best simulated schedule when there is a new one. The search stops if the function
+    /// returns false.
     using Report = std::function<bool(const Solution& best)>;
 
     /// `problem`, `graph`, `options` and the repeats of `task` must outlive the annealer.
@@ -46,19 +46,18 @@ class CopyAnnealer {
     /// budget. Returns whether the state then fits the budget.
     bool make_room(const Deadline& deadline);
 
-    /// Runs one cycle from the best state: the best state with a valid schedule, or, if there is none yet,
-    /// the best of all states. Returns false if the deadline or the report stopped the cycle.
+    /// Runs one cycle from `best_state`. Returns false if the deadline or the report stopped the cycle.
     bool run_cycle(std::uint64_t moves, double heat, const Deadline& deadline, const Report& report);
 
     const std::optional<Solution>& best() const { return best_; }
-    /// The state from which `best` was made, or the best state so far if there is no `best`.
+    /// The state from which `best` was made; if there is no `best` yet, the best of all states.
     const CopyState& best_state() const { return best_state_; }
     /// Returns the peak of `best`; if there is no `best`, the peak of the state nearest to the budget.
     /// Returns nothing if the copies of that state come too late, or if the host has no room for them.
     std::optional<Bytes> smallest_peak();
-    /// Returns a number that compares annealers; smaller is better. It is the overhead of the best answer.
-    /// Annealers without an answer come after all with one, and the number then says how near they are to an
-    /// answer.
+    /// Returns a number by which annealers are compared; smaller is better. With an answer, the number is the
+    /// overhead of the best answer. Without one, it is larger than any overhead, and smaller the nearer the
+    /// annealer is to an answer.
     double rank() const { return best_ ? best_->overhead : kNoAnswer + rank_; }
     std::uint64_t moves() const { return moves_; }
 
@@ -87,8 +86,8 @@ class CopyAnnealer {
     PlannedCopies copies_;
     AwayMoves proposals_;
     CopyState best_state_;
-    double best_value_;  ///< least value in the model within the budget in this cycle
-    double rank_;        ///< least value in the model; larger for states that exceed the budget
+    double best_value_;  ///< in this cycle: least `value` of a state within the budget of the model
+    double rank_;        ///< least `value` of all states, increased for states that exceed the budget
     std::optional<Solution> best_;
     double time_scale_, excess_scale_;  ///< 1 / base time, 1 / budget
     Penalty penalty_;

@@ -101,8 +101,8 @@ void RunProfile::forget_aways() {
     for (auto& list : aways_of_) list.clear();
 }
 
-// Closes the gaps that a new run of the op divides, because the run is an event of the op's inputs and
-// outputs. Returns the closed gaps of the inputs.
+// Closes the gaps of the op's inputs and outputs that a new run of the op divides. Returns the closed gaps of
+// the inputs.
 std::vector<RunProfile::Away> RunProfile::close_across(int op, Node before_run) {
     std::vector<Away> cut;
     const auto close_gap = [&](int t, bool stays_used) {
@@ -120,9 +120,9 @@ std::vector<RunProfile::Away> RunProfile::close_across(int op, Node before_run) 
     return cut;
 }
 
-// Marks the tensor of a divided gap as away in one of the two new gaps: the gap after `run` if `run` directly
-// follows the event before it, else the gap before `run`. Most runs that read a tensor in such a gap are
-// inserted near its end.
+// Called when `run` has divided the gap `away`. Marks the tensor as away in one of the two new gaps: the gap
+// after `run` if no other run comes between the previous event and `run`, else the gap before `run`. The gap
+// before is usually the long one, because most runs are inserted near the end of a gap.
 void RunProfile::reopen_beside(const Away& away, Node run) {
     const std::size_t at = index_of(away.tensor, run);
     assert(at > 0);
@@ -130,8 +130,8 @@ void RunProfile::reopen_beside(const Away& away, Node run) {
     set_away(away.tensor, is_first ? away.use : run);
 }
 
-// Joins the gap before a use that is being removed with the gap after the use. The tensor is away in the gap
-// before the use.
+// Called when a use is removed. If the tensor is away in the gap before the use, it becomes away until the
+// next use.
 void RunProfile::join_away(int tensor, std::size_t event) {
     const AwayId id = away_before(tensor, events_[tensor][event]);
     if (id < 0) return;
@@ -143,9 +143,9 @@ void RunProfile::join_away(int tensor, std::size_t event) {
         aways_[id].use = next;
 }
 
-// Changes gaps that began or ended at `from` so that they begin or end at `to`. This is right because a run
-// that is placed right before another run holds the same bytes as the other run, apart from the own bytes of
-// both.
+// Makes gaps that began or ended at `from` begin or end at `to`. This keeps the memory right: a run that is
+// placed right before another run holds the same bytes as the other run, apart from the bytes that only one
+// of the two ops needs.
 void RunProfile::shift_edges(Node from, Node to) {
     for (AwayId id = 0; id < static_cast<AwayId>(aways_.size()); ++id) {
         Away& away = aways_[id];

@@ -6,8 +6,8 @@ namespace rematlas::annealing {
 
 namespace {
 
-constexpr int kMostTensorSamples = 60;  // most tensors that are tried to find some that are kept across a run
-constexpr int kMostAwaySamples = 16;    // most ids that are tried to find a gap in use
+constexpr int kMostTensorSamples = 60;  // most tries to find tensors that are kept but not used during a run
+constexpr int kMostAwaySamples = 16;    // most tries to find an id of a gap that is in use
 constexpr int kMostSent = 4;            // most tensors that one compound move offloads
 constexpr std::int64_t kMostWaits = 1000;  // most waits of the longest length before one run
 // One in this many moves is made in all equal blocks, because such moves are slow.
@@ -63,7 +63,8 @@ AwayMoves::Node AwayMoves::over_run() {
     return over == 0 ? RunProfile::kNone : profile_.over_run(random_.below(static_cast<std::size_t>(over)));
 }
 
-// Draws a gap across the run, in which a tensor is kept though the run does not need it.
+// Samples gaps between two events of a tensor that contain the run and in which the tensor is kept on the
+// device. Returns the gap with the largest bytes * length.
 std::optional<AwayMoves::Gap> AwayMoves::gap_across(Node run) {
     if (leaving_.empty()) return std::nullopt;
     std::optional<Gap> best;
@@ -94,8 +95,8 @@ bool AwayMoves::send_away_over() {
     return gap.has_value();
 }
 
-// Offloads the tensor in the gap. A resident that is offloaded in any gap lives on the host. So it is fetched
-// before its first use, and it is back on the host at the end.
+// Offloads the tensor in the gap. A resident that is offloaded in any gap lives on the host. So the function
+// also marks such a resident as away before its first use and at the end of the step.
 RunProfile::AwayId AwayMoves::send(Gap gap) {
     const auto send_once = [&](int tensor, Node use) {
         const RunProfile::AwayId away = profile_.away_before(tensor, use);
@@ -124,8 +125,8 @@ bool AwayMoves::send_away_in_equal_blocks() {
     return true;
 }
 
-// Offloads the corresponding tensors of equal blocks, each in the gap before the use that corresponds to the
-// gap's use.
+// Offloads the tensors of equal blocks that correspond to the tensor of `gap`, each before the use that
+// corresponds to `gap.use`.
 void AwayMoves::send_twins(Gap gap) {
     const int producer = graph_.flat.producer[gap.tensor], user = profile_.op(gap.use);
     if (producer >= graph_.real_ops) return;
@@ -155,8 +156,8 @@ std::optional<RunProfile::AwayId> AwayMoves::any_away() {
     return std::nullopt;
 }
 
-// Says whether updates on the host need the gap. A tensor that they read is away until the end. A resident
-// that they update is away until its first use.
+// Says whether the tensor must be away in the gap because of updates on the host: a tensor that these updates
+// read is away at the end, and a resident that they change is away until its first use.
 bool AwayMoves::must_be_away(RunProfile::AwayId id) const {
     const RunProfile::Away& away = profile_.aways()[id];
     if (graph_.is_new_there(away.tensor)) return profile_.events(away.tensor)[1] == away.use;
@@ -207,8 +208,8 @@ bool AwayMoves::away_to_rerun() {
     return moves_.evict_gap(gap.tensor, profile_.index_of(gap.tensor, gap.use));
 }
 
-// Draws a gap across the run in which the tensor should be away. If a copy takes too long, the tensor may
-// still be on the device during the run.
+// Returns a random gap that contains the run and is marked as away. The tensor may still be on the device
+// during the run, because its copies take too long.
 std::optional<RunProfile::AwayId> AwayMoves::late_across(Node run) {
     for (int tries = 0; tries < kMostAwaySamples; ++tries) {
         const auto id = any_away();

@@ -1,12 +1,13 @@
 // The moves of the search with copies. They are the moves of runs (moves.h), and:
 //
-// - away: a tensor that is kept across a run is offloaded instead. It is drawn by its bytes * idle time. The
-//   move may be made in all equal blocks, or with waits for the copies;
+// - away: a tensor that is kept during a run without being used in it is offloaded instead. Of a few random
+//   tensors, the one with the largest bytes * idle time is taken. The move may be made in all equal blocks,
+//   or with waits for the copies;
 // - here: a tensor that is away is kept instead;
 // - a rerun is removed, and its outputs are away until their next use; or the reverse: a tensor that is away
 //   is recomputed instead;
 // - a run over the budget waits, so that copies can progress; or a wait is removed or halved;
-// - compounds of these.
+// - combinations of these moves.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +28,10 @@ class AwayMoves {
               const Repeats* repeats);
 
     /// Makes one random move. Returns false if nothing was changed or the move was abandoned; the caller must
-    /// undo the changes of the profile in both cases. The copies are not settled (PlannedCopies::settle)
-    /// afterwards.
+    /// then undo the changes of the profile. After a move the caller must call `PlannedCopies::settle`.
     bool propose(const Acceptance& acceptance);
 
-    bool send_away_over();  ///< offloads a tensor that is kept across a run over the budget
+    bool send_away_over();  ///< offloads an unused tensor during a run that is over the budget
     bool send_away_in_equal_blocks();
     bool keep_here();
     bool rerun_to_away();

@@ -11,10 +11,11 @@ namespace {
 
 constexpr int kWaitLengths = 12;
 constexpr std::int64_t kLongestWait = 8;  // the longest wait is the step's time divided by this
-// Small tensors have at most all bytes that may be offloaded, divided by this.
+// Small tensors together have at most all bytes that may be offloaded, divided by kShareOfSmall (or by
+// kShareOfAdvised, for tensors below `least_copy`), and at most the budget divided by kShareOfBudget.
 constexpr std::int64_t kShareOfSmall = 200;
-constexpr std::int64_t kShareOfAdvised = 10;  // as above, for tensors below `least_copy`
-constexpr std::int64_t kShareOfBudget = 16;   // small tensors have at most the budget divided by this
+constexpr std::int64_t kShareOfAdvised = 10;
+constexpr std::int64_t kShareOfBudget = 16;
 
 /// Lists to which items can still be added.
 using Rows = std::vector<std::vector<std::int32_t>>;
@@ -136,8 +137,8 @@ class CopyGraphBuilder {
             graph_.starts_on_host[t] = 1;
             graph_.flat.resident_bytes -= graph_.flat.bytes[t];
         };
-        // Residents that other ops update (running statistics) get no versions, because reruns of these ops
-        // do not update them.
+        // Residents that ops outside the optimizer update, such as running statistics, get no versions,
+        // because reruns of these ops do not update them. These residents may not be offloaded.
         for (const Op& op : source.ops)
             if (op.phase != Phase::optimizer)
                 for (const TensorId t : op.mutates) graph_.may_leave[t.index()] = 0;
@@ -174,7 +175,7 @@ class CopyGraphBuilder {
         finish();
     }
 
-    /// Adds the version of the resident that the op makes. Returns its tensor.
+    /// Adds the version of the resident that the op makes. Returns the tensor of this version.
     std::int32_t update(OpId op, TensorId resident, std::int32_t before) {
         FlatGraph& flat = graph_.flat;
         const std::int32_t made = flat.tensor_count++;
@@ -194,8 +195,8 @@ class CopyGraphBuilder {
         return made;
     }
 
-    /// Forces the op to run in place, so that the old version does not exist after the update. Otherwise it
-    /// would take more bytes than there are.
+    /// Forces the op to run in place, so that the old version does not exist after the update: without the
+    /// in-place run, the op would take more bytes than all tensors together.
     void forbid_old(std::int32_t op) {
         const std::int64_t much =
             std::accumulate(problem_.flat.bytes.begin(), problem_.flat.bytes.end(), std::int64_t{1});
@@ -203,8 +204,8 @@ class CopyGraphBuilder {
         updates_.back().second.saved += much;
     }
 
-    /// Adds the op that makes the residents. Its negative workspace cancels the bytes of its outputs, so its
-    /// run takes no bytes.
+    /// Adds the op "home", which makes the residents. Its negative workspace cancels the bytes of its
+    /// outputs, so its run takes no bytes.
     void add_home(const std::vector<std::int32_t>& made) {
         FlatGraph& flat = graph_.flat;
         graph_.home = flat.op_count++;
@@ -293,11 +294,11 @@ CopyGraph copy_graph(const Problem& problem, Bytes budget, const UpdateChoice& o
 
 RunSequence with_early_updates(const Problem& problem, const CopyGraph& graph, const RunSequence& runs) {
     if (graph.home < 0) return runs;
-    // Per version of a tensor: the place of its last run that reads or makes it. An update comes behind all
-    // ops that read the version before the update.
+    // Per version of a tensor: the place of the last run that reads or makes the version. An update comes
+    // after all runs that read the version before the update.
     std::vector<std::int64_t> touched(static_cast<std::size_t>(graph.flat.tensor_count), -1);
     std::vector<std::pair<std::int64_t, std::int32_t>>
-        placed;  // (place, op); runs have even places, so that updates fit in between
+        placed;  // (place, op); the runs get even numbers, so that updates fit between them
     const auto is_update = [&](std::int32_t op) {
         return op < graph.real_ops && problem.graph.ops[OpId(op)].phase == Phase::optimizer;
     };
@@ -345,8 +346,9 @@ struct Gap {
     std::int32_t tensor = -1, op = -1, number = 0;
 };
 
-/// As `start_of`, with the gaps `gaps` added. The run that ends a gap may be missing if its op is an update
-/// on the host. Then `start_of` has already made the gaps of the tensors that this update reads.
+/// Returns the state of `start_of` with `gaps` added. A gap is left out if the run that ends it does not
+/// exist, because its op is an update on the host. In this case `start_of` has already made the gaps of the
+/// tensors that the update reads.
 CopyState start_with(const Problem& problem, const CopyGraph& graph, const RunSequence& runs,
                      std::span<const Gap> gaps) {
     CopyState start = start_of(problem, graph, runs);

@@ -1,9 +1,9 @@
 // The graph for a search with copies: the ops of the problem, and additional ops.
 //
 // Some of the additional ops only wait. If residents may be offloaded, another op ("home") makes these
-// residents at the start of the step. From then on they are treated as other tensors, and they are results at
-// the end. An op that updates a resident makes a new *version* of it in place of the old one. So every run
-// finds the values that it has in the graph's order.
+// residents at the start of the step. From then on they are treated like other tensors, and they are results
+// at the end. An op that updates a resident makes a new tensor, the next *version* of the resident, in the
+// memory of the old version. So every run reads the same values as in the graph's order.
 //
 // Updates that run on the host (host_updates.h) have no runs in this graph. The tensors that they read are
 // away at the end of the step. A resident that such an update changes, and that other ops read, has no second
@@ -29,14 +29,14 @@ struct CopyGraph {
     std::vector<std::int32_t> waits = {};  ///< ops that only take time, each half as long as the op before
 
     // The following lists have an item per tensor.
-    std::vector<std::int32_t> real = {};  ///< the problem's tensor, or the resident that this is a version of
+    std::vector<std::int32_t> real = {};  ///< tensor of the problem; for a version, the resident
     std::vector<std::uint8_t> may_leave = {};
     std::vector<std::uint8_t> starts_on_host = {};  ///< whether the host has a copy from the start
     /// Whether the tensor stays on the host after a gap that reaches the end of the step.
     std::vector<std::uint8_t> ends_on_host = {};
 
-    // For each index in `resident`: the first and the last version of a resident that may be offloaded or is
-    // updated. They may be the same tensor.
+    // The first and the last version of a resident that may be offloaded or is updated. The two may be the
+    // same tensor.
     struct Resident {
         std::int32_t first = -1, last = -1;
     };
@@ -47,13 +47,13 @@ struct CopyGraph {
     // The following lists are empty if no op runs on the host.
     HostUpdates host = {};
     std::vector<std::uint8_t> on_host = {};  ///< by op: whether it runs on the host
-    /// By tensor: an op on the host reads it, and it is away at the end.
+    /// By tensor: whether an op on the host reads the tensor, so that it is away at the end.
     std::vector<std::uint8_t> read_there = {};
-    /// By tensor: as `read_there`, and it is not a result of the problem.
+    /// By tensor: as `read_there`, but false for results of the problem.
     std::vector<std::uint8_t> dies_there = {};
-    std::vector<std::uint8_t> new_there = {};  ///< by tensor: it is away until its first use
+    std::vector<std::uint8_t> new_there = {};  ///< by tensor: whether the tensor is away until its first use
     std::vector<std::int32_t> starts_run =
-        {};  ///< by tensor: index of the run in `host` that begins after its copy; -1 if none
+        {};  ///< by tensor: index of the run in `host` that begins after the tensor's copy; -1 if none
 
     bool runs_there(std::int32_t op) const { return !host.runs.empty() && on_host[op]; }
     bool is_read_there(std::int32_t tensor) const { return !host.runs.empty() && read_there[tensor]; }
@@ -61,14 +61,14 @@ struct CopyGraph {
     bool is_new_there(std::int32_t tensor) const { return !host.runs.empty() && new_there[tensor]; }
 };
 
-/// Makes the graph. Small tensors may not be offloaded, because copies of them are not worth it. These are
-/// the smallest tensors that together have at most 1/200 of all bytes that may be offloaded (1/10 for tensors
-/// below `links.least_copy`), and at most 1/16 of the budget. (If most tensors are below `least_copy`, copies
-/// of them may still be worth it.) `on_host` marks the updates that should run on the host. Those that cannot
-/// run there run on the device.
+/// Makes the graph. In it, small tensors may not be offloaded, because copies of them are not worth it. Small
+/// tensors are the smallest ones that together have at most 1/200 of all bytes that may be offloaded (1/10
+/// for tensors below `links.least_copy`), and at most 1/16 of the budget. (If most tensors are below
+/// `least_copy`, copies of them may still be worth it.) `on_host` marks the updates that should run on the
+/// host. Marked updates that cannot run there run on the device.
 CopyGraph copy_graph(const Problem& problem, Bytes budget, const UpdateChoice& on_host = {});
 
-/// Returns the problem's runs in the form of the search. `home` runs first. Ops that run on the host are left
+/// Returns runs of the problem's ops as runs of `graph`. `home` runs first. Ops that run on the host are left
 /// out. Ops of the optimizer run as soon as the tensors that they read and update are ready, because this
 /// frees much memory. If there is no `home`, returns the runs unchanged.
 RunSequence with_early_updates(const Problem& problem, const CopyGraph& graph, const RunSequence& runs);
@@ -81,16 +81,17 @@ struct CopyState {
     std::vector<std::pair<std::int32_t, std::int32_t>> aways;
 };
 
-/// As `with_early_updates`, with the gaps that updates on the host need.
+/// Returns the runs of `with_early_updates`, with the gaps that updates on the host need.
 CopyState start_of(const Problem& problem, const CopyGraph& graph, const RunSequence& runs);
 
-/// As above, with all gaps of a schedule of the problem. A resident that the schedule copies lives on the
-/// host, whatever home it has in the schedule. The graph, not the schedule, decides which ops run on the
-/// host.
+/// Returns the runs of a schedule of the problem, with all gaps of the schedule and those that updates on the
+/// host need. A resident that the schedule copies lives on the host, whatever home it has in the schedule.
+/// The graph, not the schedule, decides which ops run on the host.
 CopyState start_of(const Problem& problem, const CopyGraph& graph, std::span<const Step> steps);
 
-/// As above, with all gaps of `state`. `state` must belong to `other`, a graph of the same problem in which
-/// no residents may be offloaded.
+/// Returns the state of another graph as a state of `graph`, with all its gaps and those that updates on the
+/// host need. `state` must belong to `other`, a graph of the same problem in which no residents may be
+/// offloaded.
 CopyState start_of(const Problem& problem, const CopyGraph& graph, const CopyGraph& other,
                    const CopyState& state);
 

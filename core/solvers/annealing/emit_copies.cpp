@@ -50,7 +50,7 @@ class Emission {
     }
 
   private:
-    /// Says whether the tensor really leaves the device in the gap, because the gap is long enough for its
+    /// Says whether the tensor really leaves the device in the gap. It does if the gap is long enough for the
     /// copies.
     bool is_gone(RunProfile::AwayId id) const {
         const RunProfile::Away& away = profile_.aways()[id];
@@ -69,8 +69,8 @@ class Emission {
         return first;
     }
 
-    /// Says whether the resident lives on the host, because it leaves the device in some gap or is updated on
-    /// the host.
+    /// Says whether the resident lives on the host. It does if it leaves the device in some gap or is updated
+    /// on the host.
     bool lives_on_host(int resident) const {
         return resident >= 0 && (graph_.is_new_there(graph_.residents[resident].first) ||
                                  first_gap(graph_.residents[resident].first) >= 0 ||
@@ -80,7 +80,8 @@ class Emission {
     void plan_out(RunProfile::AwayId planned) {
         const int tensor = profile_.aways()[planned].tensor;
         RunProfile::AwayId id = first_gap(tensor);
-        // A tensor that lives on the host is copied there, even if this happens only at the end.
+        // A resident that lives on the host must be copied there. If it leaves the device in no gap, this
+        // happens at the end.
         const bool late = id < 0 && lives_on_host(graph_.resident[tensor]) &&
                           profile_.away_before(tensor, RunProfile::kEnd) == planned;
         if (late) id = planned;
@@ -134,8 +135,8 @@ class Emission {
         if (from_home && lives_on_host(graph_.resident[away.tensor])) fetches_.front().push_back(away.tensor);
     }
 
-    /// Plans the op's start. It starts when the tensors that it reads are offloaded, and the residents that
-    /// it updates have had their last use on the device.
+    /// Plans the start of an op on the host. The op starts when the tensors that it reads have been offloaded
+    /// and the residents that it updates have had their last use on the device.
     void plan_host_run(const HostUpdates::Run& run) {
         std::size_t last = 0;
         for (const std::int32_t t : run.inputs) {

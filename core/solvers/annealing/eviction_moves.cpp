@@ -4,8 +4,8 @@
 namespace rematlas::annealing {
 namespace {
 
-constexpr int kMostGapSamples = 100;   // most tensors that are tried to find some that are kept across a run
-constexpr double kInPlaceShare = 0.3;  // share of the evictions at a run that could be in place
+constexpr int kMostGapSamples = 100;   // most tries to find tensors that are kept but not used during a run
+constexpr double kInPlaceShare = 0.3;  // probability that `evict_at` tries to make the run in-place first
 
 }  // namespace
 
@@ -14,8 +14,8 @@ bool Moves::evict_over() {
     return evict_at(profile_.over_run(random_.below(static_cast<std::size_t>(profile_.over_count()))));
 }
 
-// Returns the number of candidates of a draw. A third of the draws have one candidate, so that no candidate
-// is out of reach.
+// Returns how many random candidates a tournament has. A third of the tournaments have only one, so that each
+// candidate can win.
 int Moves::tournament_size() {
     return random_.below(3) == 0 ? 1 : 2 + random_.below(8);
 }
@@ -29,7 +29,8 @@ double Moves::eviction_time(int tensor, Node before) const {
     return time;
 }
 
-// Draws a gap across the run, in which a tensor is kept during the run.
+// Samples gaps between two events of a tensor that contain the run and during which the tensor is kept.
+// Returns the gap in which an eviction of the tensor costs the least time per byte.
 std::optional<Moves::Gap> Moves::gap_across(Node run) {
     if (run == RunProfile::kNone || evictable_.empty()) return std::nullopt;
     std::optional<Gap> best;
@@ -39,7 +40,7 @@ std::optional<Moves::Gap> Moves::gap_across(Node run) {
         const int tensor = evictable_[random_.below(evictable_.size())];
         const auto events = profile_.events(tensor);
         const std::size_t at = profile_.first_at_or_after(tensor, run);
-        // If the run is itself an event of the tensor, it needs the tensor.
+        // Skips the tensor if nothing needs it after the run, or if the run itself reads or makes it.
         if (at == 0 || at == events.size() || events[at] == run || !profile_.is_use(tensor, events[at]))
             continue;
         --wanted;
@@ -59,7 +60,7 @@ bool Moves::evict_at(Node run) {
     return gap && evict_gap(gap->tensor, gap->use);
 }
 
-// Evicts the inputs that the op can write over, if they are kept after the run. Returns false if none of them
+// Evicts the inputs that the op can overwrite, if they are kept after the run. Returns false if none of them
 // is kept, or if an eviction fails.
 bool Moves::run_in_place(Node run) {
     bool changed = false;

@@ -22,7 +22,7 @@ class Decoder {
   private:
     struct TensorState {
         std::int32_t alive_at = -1;   ///< index in alive_; -1 if not on the device
-        std::int32_t pins = 0;        ///< number of pending runs that need it
+        std::int32_t pins = 0;        ///< number of pending runs that need the tensor
         std::uint32_t next_user = 0;  ///< index in users of the first user that has not run yet
         float worth = 0;              ///< bytes / cost; a tensor with a higher value is evicted first
         bool stale = true;            ///< `worth` must be computed again
@@ -51,8 +51,8 @@ class Decoder {
     const GreedyRule rule_;
     const Deadline& deadline_;
     std::int64_t held_;
-    int now_ = 0;    ///< op whose first run is next
-    int done_ = -1;  ///< op whose first run was last
+    int now_ = 0;    ///< the op that runs next for the first time
+    int done_ = -1;  ///< the op that most recently ran for the first time
     std::vector<TensorState> tensors_;
     std::vector<int> alive_;  ///< tensors on the device that may be evicted
     std::vector<Frame> frames_;
@@ -93,8 +93,8 @@ bool Decoder::run_with_inputs(int first) {
                 frames_.push_back({producer, 0});
                 continue;
             }
-            // A tensor that cannot be recomputed was dropped too early. It is kept after all, even if this
-            // exceeds the budget.
+            // The tensor cannot be recomputed, but was dropped too early. It counts as kept after all, even
+            // if this exceeds the budget.
             if (tensors_[tensor].alive_at < 0) bring(tensor);
             ++tensors_[tensor].pins;
             ++frame.next_input;
@@ -125,7 +125,8 @@ bool Decoder::run(int op) {
     runs_.push_back(op);
     for (const int t : graph_.outputs[op]) bring(t);
     unpin_inputs(op);
-    // An output that only a pending run needs is not dropped. That run pins it before anything else is made.
+    // While runs are pending, no output is dropped, because a pending run may need it. That run pins the
+    // output before anything else is made.
     if (frames_.empty())
         for (const int t : graph_.outputs[op])
             if (is_dead(t)) drop(t);
@@ -146,8 +147,8 @@ void Decoder::make_room(std::int64_t bytes) {
     }
 }
 
-// Chooses the tensor to evict. Costs are kept between evictions, and only the cost of the winner is updated,
-// because the others change slowly.
+// Returns the tensor to evict. Costs are kept between evictions. Only the cost of the chosen tensor is
+// computed again if it is out of date, because costs change slowly.
 int Decoder::find_victim() {
     int best = -1;
     for (int round = 0; round <= kMostRefreshes; ++round) {
@@ -237,7 +238,7 @@ void Decoder::drop(int tensor) {
     touch_users(tensor);
 }
 
-// Marks the costs of the tensors that are made from this tensor as outdated, because it was dropped or made.
+// Called when a tensor was dropped or made. Marks the costs of the tensors that are made from it as outdated.
 void Decoder::touch_users(int tensor) {
     if (!rule_.with_ancestors) return;
     for (const int user : graph_.users[tensor])

@@ -24,9 +24,9 @@ struct GreedyRule {
     bool with_ancestors = false;  ///< whether the cost includes the evicted ancestors, up to 64
 };
 
-/// Makes a schedule by one rule. The sequence exceeds the budget where nothing can be evicted, so the caller
-/// must check its cost. Returns nothing if the deadline passed, or if the sequence thrashes (it has more than
-/// four times as many runs as the graph has ops). Cost of an eviction: O(tensors alive).
+/// Makes a schedule by one rule. The schedule exceeds the budget if nothing more can be evicted at some run,
+/// so the caller must check its cost. Returns nothing if the deadline passed, or if the schedule thrashes (it
+/// has more than four times as many runs as the graph has ops). Cost of an eviction: O(tensors alive).
 std::optional<RunSequence> greedy_start(const FlatGraph& graph, std::int64_t budget, const GreedyRule& rule,
                                         const Deadline& deadline);
 

@@ -1,8 +1,8 @@
 // Finds the ops of the optimizer that can run on the host, for the search with copies.
 //
 // Such an op takes no time and no bytes of the device. The tensors that it reads are copied to the host and
-// do not come back. Parameters that it updates live on the host. They are fetched before their first use, and
-// are not copied back. The optimizer states of the op are always on the host.
+// do not come back. Parameters that it updates live on the host: they are fetched before their first use, and
+// are not copied to the host again. The optimizer states of the op are always on the host.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct HostUpdates {
     struct Run {
         std::int32_t op = -1;
         std::int64_t time = 0;             ///< nanoseconds on the host
-        std::vector<std::int32_t> inputs;  ///< tensors, made on the device, that the op reads
+        std::vector<std::int32_t> inputs;  ///< tensors that the op reads and that are made on the device
         /// Residents that the op updates after ops on the device have read them.
         std::vector<std::int32_t> updated;
     };
@@ -25,15 +25,15 @@ struct HostUpdates {
     /// Residents that only ops on the host use; they are always on the host.
     std::vector<std::int32_t> there;
     std::vector<std::int32_t>
-        both;  ///< residents that are only read, also by ops on the device: always in both places
+        both;  ///< residents that ops on the host and on the device only read; always in both places
 };
 
 /// By op: whether it may run on the host. Empty if no op may run there.
 using UpdateChoice = std::vector<std::uint8_t>;
 
-/// Finds the ops of `chosen` that can run on the host. The tensors that such an op reads must be worth a copy
-/// (`may_leave`, by tensor). The residents that it updates must be, too, if other ops read them. No other op
-/// may update these residents, or read them later. The op must make no tensors. Cost: linear.
+/// Returns the ops of `chosen` that can run on the host. The tensors that such an op reads must be worth a
+/// copy (`may_leave`, by tensor), and so must the residents that it updates if other ops read them. No other
+/// op may update these residents, or read them after the op. The op must make no tensors. Cost: linear.
 HostUpdates host_updates(const Problem& problem, std::span<const std::uint8_t> may_leave,
                          const UpdateChoice& chosen);
 

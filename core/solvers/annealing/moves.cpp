@@ -7,11 +7,11 @@ namespace rematlas::annealing {
 
 namespace {
 
-constexpr int kMostPullDepth = 200;       // longest chain of reruns that need each other
+constexpr int kMostPullDepth = 200;       // longest chain of reruns in which each needs the next
 constexpr std::size_t kMostPulled = 400;  // an eviction with more reruns is useless and slow to undo
 constexpr int kLongestHop = 30;           // most runs that a shifted run passes
-constexpr int kMostFollowers = 20;        // longest chain of neighbours that follow a shifted run
-constexpr double kFollows = 0.8;          // probability that a neighbour follows
+constexpr int kMostFollowers = 20;        // longest chain of makers or users that follow a shifted run
+constexpr double kFollows = 0.8;          // probability that a maker or user follows
 // One in this many moves is an exchange, because exchanges are slow.
 constexpr std::size_t kMovesAnExchange = 1000;
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
@@ -100,7 +100,7 @@ bool Moves::evict_gap(int tensor, std::size_t use) {
     if (!graph_.recomputable[op] || may_not_run_again(op, user)) return false;
     // A use right after the tensor's own run leaves no gap.
     if (profile_.op(last) == op && profile_.next(last) == user) return false;
-    // The time of the runs that the rerun makes superfluous.
+    // The time of the runs that become useless because of the rerun.
     const std::int64_t replaced = profile_.op(last) == op ? time_served(last, user, 0) : 0;
     if (evicts_alone_ && replaced == 0) limit_time(profile_.excess_between(last, user, graph_.bytes[tensor]));
     plan_.clear();
@@ -137,8 +137,8 @@ bool Moves::plan_rerun(int op, Node before, int depth) {
     return true;
 }
 
-// Returns the time of the run and of the runs that only this run needs, in ns. Returns 0 if the run also
-// serves other runs than `user`.
+// Returns the time of the run and of the runs that only this run needs, in ns. Returns 0 if other runs than
+// `user` need the run.
 std::int64_t Moves::time_served(Node run, Node user, int depth) const {
     if (depth >= kMostPullDepth || !serves_only(run, user)) return 0;
     const int op = profile_.op(run);
@@ -208,13 +208,14 @@ void Moves::remove_cascade(Node first) {
             const bool queued = std::find(waiting.begin(), waiting.end(), server) != waiting.end();
             if (!queued && profile_.is_useless(server)) waiting.push_back(server);
         }
-        // A run that was useless when it was queued may now be the only run of a required op.
+        // A run that was useless when it was queued may no longer be: it may now be the only run of a
+        // required op.
         std::erase_if(waiting, [&](Node server) { return !profile_.is_useless(server); });
     }
 }
 
-// Makes an exchange in all equal blocks. A change that is good in one block is good in equal blocks, too. If
-// it were made in only one block, the other blocks would still have the peak.
+// Removes a rerun and evicts tensors instead, in all equal blocks. A change that is good in one block is good
+// in equal blocks, too. If it were made in only one block, the peak would stay in the other blocks.
 bool Moves::exchange_in_equal_blocks() {
     const std::optional<Node> rerun = removable_rerun();
     if (!rerun || repeats_->group[profile_.op(*rerun)] < 0) return false;
@@ -232,7 +233,7 @@ bool Moves::exchange_in_equal_blocks() {
     return true;
 }
 
-// For each op that corresponds to this op in an equal block, removes its last rerun.
+// Removes the last rerun of each op that corresponds to `op` in an equal block.
 void Moves::remove_twins(int op) {
     for (const int twin : repeats_->alike[repeats_->group[op]]) {
         const auto runs = profile_.runs_of(twin);
@@ -243,8 +244,8 @@ void Moves::remove_twins(int op) {
     }
 }
 
-// Evicts the tensor in the gap. Then evicts the corresponding tensors of equal blocks before the
-// corresponding uses.
+// Evicts the tensor in the gap. Then evicts the tensors that correspond to it in equal blocks, before the
+// uses that correspond to the gap's use.
 void Moves::evict_twins(Gap gap) {
     const int producer = graph_.producer[gap.tensor];
     const Node user = profile_.events(gap.tensor)[gap.use];
@@ -306,8 +307,8 @@ Moves::Node Moves::move(Node run, Node target) {
     return moved;
 }
 
-// Shifts a run together with its neighbours, because the shift of a single run may hold more memory than it
-// frees.
+// Shifts a run together with the makers of its inputs or the users of its outputs. If only one of the runs
+// were shifted, the tensors between them would be kept for longer.
 bool Moves::shift_group() {
     const Node run = random_run();
     if (run == RunProfile::kNone) return false;
@@ -319,7 +320,7 @@ bool Moves::shift_group() {
     return true;
 }
 
-// Moves the runs that made the inputs of this run so that they come right before it.
+// Moves the runs that made the inputs of `run` to right before `run`.
 void Moves::bring_makers(Node run, int depth) {
     if (depth == kMostFollowers) return;
     for (const int input : graph_.inputs[profile_.op(run)]) {
@@ -330,7 +331,7 @@ void Moves::bring_makers(Node run, int depth) {
     }
 }
 
-// Moves the next runs that read the outputs of this run so that they come right after it.
+// Moves the next runs that read the outputs of `run` to right after `run`.
 void Moves::bring_users(Node run, int depth) {
     if (depth == kMostFollowers) return;
     for (const int output : graph_.outputs[profile_.op(run)]) {
@@ -343,8 +344,8 @@ void Moves::bring_users(Node run, int depth) {
     }
 }
 
-// Draws a new place for the run: beside an event of an input, right before the next event of an output, or
-// some places away.
+// Returns a random new place for the run: beside an event of an input, right before the next event of an
+// output, or some places away.
 std::optional<Moves::Node> Moves::shift_target(Node run) {
     const int op = profile_.op(run);
     const auto inputs = graph_.inputs[op];
@@ -372,8 +373,9 @@ std::optional<Moves::Node> Moves::shift_target(Node run) {
     return target;
 }
 
-// Says whether the place right before the run `before` is after the boundary's run. If `before` is not the
-// boundary's run, the answer also holds for `before` itself.
+// Says whether the place right before the run `before` is after the run of the boundary op (the op between
+// forward and backward of a compiled step). The answer also holds for `before` itself, unless `before` is the
+// boundary's run.
 bool Moves::is_behind_boundary(Node before) const {
     return profile_.before(profile_.runs_of(graph_.boundary)[0], before);
 }
@@ -390,7 +392,8 @@ Moves::Node Moves::first_reader_behind(int tensor) const {
 }
 
 // Says whether the boundary forbids a run of the op right before the run `before`. It does if the op already
-// runs on that side, or if `before` is after the boundary and an output of the op was read there before.
+// runs on that side of the boundary, or if the place is after the boundary and an output of the op has
+// already been read there.
 bool Moves::may_not_run_again(int op, Node before) const {
     if (graph_.boundary < 0) return false;
     const bool behind = is_behind_boundary(before);
@@ -416,7 +419,7 @@ bool Moves::would_read_old_copy(int op, Node before) const {
     });
 }
 
-// Says whether the run may be moved to the place right before `target`. The place must be another one, the op
+// Says whether the run may be moved to the place right before `target`. This must change its place, the op
 // must have its inputs there, and the run's outputs must still be made before their uses.
 bool Moves::can_move(Node run, Node target) const {
     if (target == run || target == profile_.next(run)) return false;
@@ -437,8 +440,8 @@ bool Moves::can_move(Node run, Node target) const {
     for (const int t : graph_.outputs[op]) {
         const std::size_t at = profile_.index_of(t, run);
         const auto events = profile_.events(t);
-        // Moving past a use is allowed if an earlier run makes the tensor for it, but not in graphs with a
-        // boundary.
+        // The run may move past a use of its output if an earlier run makes the tensor for this use, but not
+        // in graphs with a boundary.
         if ((at == 0 || graph_.boundary >= 0) && at + 1 < events.size() &&
             profile_.is_use(t, events[at + 1]) && profile_.before(events[at + 1], target))
             return false;

@@ -1,17 +1,17 @@
-// The moves of the search. A move edits a run sequence and keeps it executable, whatever it does to the
-// memory.
+// The moves of the search. A move edits a run sequence and keeps it executable, but may exceed the budget.
 //
-// - evict a gap: a tensor is no longer kept until a use; instead its producer, and what it needs, are rerun
-//   right before the use. Runs that have become useless are removed;
-// - remove a rerun: the earlier copy is kept instead. Runs that were only needed for this rerun are removed,
-//   too;
-// - shift a run: the op runs at another place (this also changes the order of ops that run once). It is
+// - evict a tensor in the gap before a use: the tensor is no longer kept until the use. Instead its producer,
+//   and the ops that the producer needs, are rerun right before the use. Runs that have become useless are
+//   removed;
+// - remove a rerun: the earlier outputs of the op are kept instead. Runs that were only needed for this rerun
+//   are removed, too;
+// - shift a run: the op runs at another place (this also changes the order of ops that run once). The run is
 //   shifted alone, or with the makers of its inputs, or with the users of its outputs;
-// - compounds of these: make room after a removal that exceeded the budget, or use the room that an eviction
-//   made;
+// - combinations of these: an eviction after a removal that exceeded the budget, or a removal after an
+//   eviction that freed memory;
 // - in all equal blocks at once: in each block a rerun is removed, then a tensor is evicted.
 //
-// Candidates are drawn by tournaments: of a few random candidates, the one with the best ratio of time to
+// Candidates are chosen by tournaments: of a few random candidates, the one with the best ratio of time to
 // bytes wins.
 #pragma once
 
@@ -37,25 +37,25 @@ class Moves {
   public:
     using Node = RunProfile::Node;
 
-    /// All arguments must outlive this object. Without `repeats` no move is made in equal blocks. The run of
-    /// `first_op`, if that is not -1, stays before all other runs.
+    /// All arguments must outlive this object. Without `repeats`, no move is made in all equal blocks. If
+    /// `first_op` is not -1, its run stays before all other runs.
     Moves(const FlatGraph& graph, RunProfile& profile, Random& random, const Repeats* repeats = nullptr,
           int first_op = -1);
 
-    /// Makes one random move. The mix of moves depends on whether the profile exceeds its budget. Returns
-    /// false if nothing was changed, or if the move was abandoned because the caller would not accept it. The
-    /// caller must undo the changes of the profile in both cases.
+    /// Makes one random move. The kinds of moves depend on whether the profile exceeds its budget. Returns
+    /// false if nothing was changed, or if the move was abandoned because its cost exceeds `acceptance`. The
+    /// caller must then undo the changes of the profile.
     bool propose(const Acceptance& acceptance = {});
 
     // The parts of moves. Each returns whether it changed anything.
     bool evict_gap(int tensor,
-                   std::size_t use);  ///< `use`: an index into events(tensor), of a use after another event
-    bool evict_at(Node run);          ///< evicts a tensor that is kept across a run
-    bool run_in_place(Node run);      ///< evicts kept inputs so that the run can write over them
+                   std::size_t use);  ///< `use`: index of the use in events(tensor); not 0
+    bool evict_at(Node run);          ///< evicts a tensor that is kept during a run
+    bool run_in_place(Node run);      ///< evicts kept inputs, so that the run can overwrite them
     bool evict_somewhere();
     bool remove_rerun();
     std::optional<Node> removable_rerun();
-    /// Also removes runs that were needed only for it; `run` must be removable.
+    /// Removes `run`, which must be removable, and the runs that were needed only for it.
     void remove_cascade(Node run);
     bool shift(Node run);
     bool exchange_in_equal_blocks();
@@ -107,13 +107,14 @@ class Moves {
     Acceptance acceptance_;
     std::int64_t most_time_ = 0;  ///< longest time of the sequence after the current eviction, ns
     std::vector<int> plan_;       ///< ops that the current eviction reruns, in order
-    /// Time of these runs and of the pending ones, minus the replaced runs, ns.
+    /// Time that the current eviction adds, ns: that of the reruns planned so far and of those that wait for
+    /// their inputs, minus that of the runs that become useless.
     std::int64_t planned_time_ = 0;
     std::uint32_t plan_count_ = 0;
     std::vector<std::uint32_t> planned_;  ///< by op: number of the last plan that reruns it
     std::vector<std::uint32_t> kept_;     ///< by tensor: number of the last plan in which it is kept
-    bool given_up_ = false;               ///< the current move takes too long
-    bool evicts_alone_ = false;           ///< the current move is one eviction
+    bool given_up_ = false;               ///< whether the schedule after the current move takes too long
+    bool evicts_alone_ = false;           ///< whether the current move is only one eviction
 };
 
 }  // namespace rematlas::annealing

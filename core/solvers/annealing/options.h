@@ -10,12 +10,12 @@ namespace rematlas {
 
 struct AnnealingOptions {
     std::uint64_t seed = 0;  ///< added to the seed of the limits
-    /// Most moves; if set, the search does not end early for lack of progress; 0: no limit.
+    /// Limit on the moves; 0: no limit. With a limit, the search does not end early for lack of progress.
     std::uint64_t max_moves = 0;
     int first_cycle = 40'000;       ///< moves of the first annealing cycle
     double cycle_growth = 1.5;      ///< each cycle has this many times the moves of the cycle before
-    double start_temperature = 1;   ///< in mean times of one rerun
-    double end_temperature = 0.01;  ///< in mean times of one rerun
+    double start_temperature = 1;   ///< as a multiple of the mean time of one rerun
+    double end_temperature = 0.01;  ///< as a multiple of the mean time of one rerun
 };
 
 void read_options(OptionReader& reader, AnnealingOptions& options);

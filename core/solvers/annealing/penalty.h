@@ -6,7 +6,8 @@
 namespace rematlas::annealing {
 
 /// The price rises while too few states are within the budget, and falls while too many are (strategic
-/// oscillation: Glover 1977). So the search stays near the limit of the budget, where the best schedules are.
+/// oscillation: Glover 1977). So the memory of the states stays near the budget, where the best schedules
+/// are.
 class Penalty {
   public:
     double value() const { return value_; }

@@ -59,7 +59,7 @@ void PlannedCopies::read_clock() {
     }
 }
 
-// Lists the gaps for each place in the sequence, so that nothing has to be sorted.
+// Lists the gaps for each place in the sequence, which gives their order without sorting.
 void PlannedCopies::collect() {
     const auto aways = profile_.aways();
     gone_.assign(aways.size(), kFarOff);
@@ -117,8 +117,8 @@ void PlannedCopies::run_there(std::int32_t run, std::int64_t copied) {
 }
 
 // Returns the start of a copy back that ends at `end`. The copy takes `time` if nothing is copied out
-// meanwhile, and is slower during copies out. `outs`: the number of copies out that begin before `end`. It
-// never rises from call to call, because copies back are placed from the last one to the first.
+// meanwhile, and is slower during copies out. `outs`: the number of copies out to look at; later copies out
+// begin after `end`. A call may lower this number, because calls go from the last copy back to the first.
 std::int64_t PlannedCopies::back_start(std::int64_t end, std::int64_t time, std::size_t& outs) const {
     if (slower_beside_ <= 1 || time <= latency_) return end - time;
     double left = static_cast<double>(time - latency_), at = static_cast<double>(end);
@@ -158,7 +158,8 @@ void PlannedCopies::plan_back() {
     }
 }
 
-// A resident that lives on the host and is not away at the start is copied before the first run.
+// Plans the copies before the first run: those of the residents that live on the host and are not away at the
+// start.
 void PlannedCopies::plan_homes() {
     for (const CopyGraph::Resident& resident : graph_.residents) {
         const bool leaves = !profile_.aways_of(resident.first).empty() ||

@@ -1,17 +1,18 @@
-// A fast model of copies for the search. It computes when copies to the host ("out") and back are made during
-// a run sequence, if no run waits for them. From this it follows how long tensors are away from the device.
+// A fast model of copies for the search. The model computes when copies to the host ("out") and back are made
+// during a run sequence, if no run waits for them. These times determine how long tensors are away from the
+// device.
 //
 //     PlannedCopies copies(graph, profile, links, false);
 //     profile.set_away(tensor, use);
 //     copies.settle();                       // profile.excess() is now that of the runs with their copies
 //
-// The clock advances only by the runs. A tensor is copied out once, after the event before its first gap. The
-// copy on the host is valid until its last gap is over. Copies out are made in the order of these events,
-// each as soon as the link is free. The tensor is away from the first run that starts after its copy is done.
-// Copies back are made in the order of the uses that need them. Each is made as late as possible without
-// being late for its use or delaying a later copy. The bytes of the tensor count again from the last run that
-// starts no later than this copy. If a gap is too short for its copies, the tensor counts as if it never left
-// the device.
+// Only runs advance the clock. A tensor is copied out once, after the event (a run that reads or makes it)
+// before its first gap. The copy on the host is valid until the tensor's last gap is over. Copies out are
+// made in the order of these events, each as soon as the link is free. The tensor is away from the first run
+// that starts after its copy is done. Copies back are made in the order of the uses that need them. Each is
+// made as late as possible without being late for its use or delaying a later copy. The bytes of the tensor
+// count again from the last run that starts no later than this copy. If a gap is too short for its copies,
+// the tensor counts as if it never left the device.
 //
 // Copies out are assumed to run either at the speed of a copy alone or at the contended speed, as the caller
 // asks. Copies back are assumed to run at the contended speed during copies out. `simulate` computes the
@@ -41,8 +42,8 @@ class PlannedCopies {
     /// object. Gaps that the profile already has are planned, too.
     PlannedCopies(const CopyGraph& graph, RunProfile& profile, const Links& links, bool contended);
 
-    /// Computes the times of all copies, and sets the gaps of the profile accordingly. After an edit of the
-    /// profile, copies and gaps keep their places until the next call.
+    /// Computes the times of all copies, and sets in which runs of their gaps tensors are away. An edit of
+    /// the profile has no effect on these times and runs until the next call.
     void settle();
 
     /// One copy as computed by `settle`; times in ns.
@@ -51,30 +52,31 @@ class PlannedCopies {
         std::int64_t start = 0, end = 0;
     };
     const std::vector<Copy>& out() const { return out_; }    ///< in the order in which they start
-    const std::vector<Copy>& back() const { return back_; }  ///< from the last one to the first
+    const std::vector<Copy>& back() const { return back_; }  ///< in reverse order of their starts
     std::int64_t copied() const { return copied_; }          ///< total time of copies on both links, ns
-    /// The time of the step, ns. It starts with the copies of residents before the first run. It ends with
-    /// the last run, the last copy out, or the last op on the host.
+    /// The time of the step, ns. The step starts with the copies of residents before the first run. It ends
+    /// when the last run, the last copy out and the last op on the host have ended.
     std::int64_t time() const { return time_; }
-    /// Sets both times back. The profile must have been set back to the state that had these times.
+    /// Restores earlier values of `time` and `copied`. The profile must have been restored to the state that
+    /// had these times.
     void recall(std::int64_t time, std::int64_t copied) {
         time_ = time;
         copied_ = copied;
     }
 
-    /// Returns the time at which the run starts, ns; for kEnd, the time at which the last run ends; 0 for a
-    /// run that did not exist at the last `settle`.
+    /// Returns the time in ns at which the run starts. For kEnd, this is the time at which the last run ends.
+    /// Returns 0 for a run that did not exist at the last `settle`.
     std::int64_t clock(Node run) const {
         return static_cast<std::size_t>(run) < clock_.size() ? clock_[run] : 0;
     }
-    /// Its index in the sequence at the last `settle`.
+    /// Returns the index that the run had in the sequence at the last `settle`.
     std::int64_t place(Node run) const { return place_[run]; }
     const std::vector<Node>& runs() const { return runs_; }  ///< in order, followed by kEnd
     std::int64_t out_time(int tensor) const { return out_time_[tensor]; }
     std::int64_t back_time(int tensor) const { return back_time_[tensor]; }
 
   private:
-    /// One list of gaps for each place of an event.
+    /// A list of gaps for each place in the sequence of runs.
     struct ByPlace {
         std::vector<RunProfile::AwayId> first, next;
         void clear(std::size_t places, std::size_t aways) {
@@ -102,15 +104,15 @@ class PlannedCopies {
     const CopyGraph& graph_;
     RunProfile& profile_;
     const std::int64_t latency_;
-    /// By tensor, ns, with the latency; back: if nothing is copied out meanwhile.
+    /// By tensor: time of a copy in ns, with the latency. Copies back take longer during copies out.
     std::vector<std::int64_t> out_time_, back_time_;
-    double slower_beside_ = 1;  ///< time of a copy back during a copy out, as a multiple of its time alone
+    double slower_beside_ = 1;  ///< a copy back during a copy out takes this many times as long as alone
     std::vector<Node> runs_;
     std::vector<std::int64_t> starts_;         ///< by place
     std::vector<std::int64_t> clock_, place_;  ///< by node
-    ByPlace leaving_, coming_;  ///< gaps by the last event before them; gaps by the use that ends them
+    ByPlace leaving_, coming_;  ///< the gaps, by the last event before the gap and by the use that ends it
     std::vector<Copy> out_, back_;
-    /// By gap: place from which the tensor is away; place from which it is back.
+    /// By gap: the places from which the tensor is away and from which it is back.
     std::vector<std::int64_t> gone_, returns_;
     std::int64_t copied_ = 0, time_ = 0;
     std::int64_t late_ = 0;      ///< time that copies of residents take before the first run, ns

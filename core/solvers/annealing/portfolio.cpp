@@ -17,21 +17,22 @@ namespace rematlas::annealing {
 
 namespace {
 
-// A hot cycle finds another arrangement; a cool cycle improves the details of the current one. Which of them
-// helps depends on the graph, so they alternate.
+// Start temperatures of the cycles, as multiples of `start_temperature`. A hot cycle finds a very different
+// schedule; a cool cycle improves details of the current one. Which of them helps depends on the graph, so
+// they alternate.
 constexpr double kHeats[] = {1, 3, 0.3, 3, 1, 0.1};
 constexpr double kMovesToCool = 100;  // per op; a cycle with fewer moves starts at a lower heat
 constexpr double kLeastHeat = 0.03;
 constexpr double kLongestCycle = 1e15;
-// Some cycles start from another order of ops, because the first order may lead nowhere. In large graphs a
-// cycle is too short for this.
+// Some cycles start from a random order of the ops, because no good schedule may be near the first order.
+// This is not done in large graphs, where a cycle is too short to recover from a random order.
 constexpr int kMostOpsReordered = 300;
 constexpr std::size_t kCyclesAReordering = 3;
 constexpr std::uint64_t kSeedStride = 0x9e3779b97f4a7c15u;
 constexpr std::uint64_t kLaneStride = 0xd1b54a32d192ed03u;
-constexpr double kRaceShare = 0.5;  // share of the time or the moves; then the best lane continues alone
-// All lanes run this many rounds before the worse half is dropped. At first a start that fits is ahead of one
-// that does not, whatever they lead to.
+constexpr double kRaceShare = 0.5;  // share of the time or moves after which the best lane continues alone
+// All lanes run this many rounds before the worse half is dropped. After fewer rounds, lanes whose start fits
+// the budget would be ahead of better ones whose start does not.
 constexpr std::size_t kRoundsTogether = 2;
 
 /// Makes a sequence that runs every required op once, in a random order: depth first, with the ops and the
@@ -98,15 +99,15 @@ class Lanes {
     PortfolioResult result_;
 };
 
-// A thread ends after `kPatience` times the moves that it took to find its best schedule. These count as at
-// least `kCyclesToFind` first cycles and `kCoolingsToFind` coolings. A schedule only counts as better if its
-// time is less by the share `kBetter`.
+// A thread ends after `kPatience` times as many moves as it took to find its best schedule. This number of
+// moves counts as at least that of `kCyclesToFind` first cycles and of `kCoolingsToFind` coolings. A schedule
+// only counts as better if its time is less by the share `kBetter`.
 constexpr double kPatience = 5;
 constexpr double kCyclesToFind = 20;
 constexpr double kCoolingsToFind = 20;
 constexpr double kBetter = 1e-5;
 
-constexpr double kTrialShare = 0.25;  // share of the first cycle that shows which trials will fit
+constexpr double kTrialShare = 0.25;  // length of a trial, as a share of the first cycle
 constexpr std::size_t kTrialsKept = 2;
 
 class Portfolio {
@@ -122,10 +123,10 @@ class Portfolio {
     struct Worker {
         int id = 0;
         std::uint64_t seed = 0;
-        double started = 0;       ///< share of the time that was over when the thread started
+        double started = 0;       ///< share of the time limit that had passed when the thread started
         std::uint64_t lanes = 0;  ///< number of lanes that were started
         std::uint64_t moves = 0;
-        Candidate best{};            ///< the last schedule that was better than the one before by `kBetter`
+        Candidate best{};            ///< best schedule; replaced only by one that is better by `kBetter`
         std::uint64_t found_at = 0;  ///< number of moves until `best` was found
     };
 
@@ -190,7 +191,7 @@ std::unique_ptr<Annealer> Portfolio::annealer_from(const Candidate& start, Worke
     return std::make_unique<Annealer>(graph_, task_.budget, start, options_, seed, task_.repeats);
 }
 
-// Runs the trials. Returns false if the search is over.
+// Runs the trials (`PortfolioTask::trials`). Returns false if the search is over.
 bool Portfolio::try_seeds(Lanes& lanes, Worker& worker) {
     const std::size_t others = lanes.size();
     for (int trial = 0; trial < task_.trials && !is_race_over(worker); ++trial) {
@@ -274,8 +275,8 @@ double Portfolio::heat_of(std::size_t cycle, std::uint64_t moves) const {
     return kHeats[cycle % std::size(kHeats)] * std::clamp(cooled, kLeastHeat, 1.0);
 }
 
-// Returns the number of moves of the next cycle. A cycle is of little use before it has cooled. So the last
-// cycle is shortened to the moves that are left, or that the remaining time probably allows.
+// Returns the number of moves of the next cycle. A cycle that is cut off before it has cooled is of little
+// use. So the last cycle is planned with the moves that are left or that the remaining time probably allows.
 std::uint64_t Portfolio::next_cycle(double planned, std::uint64_t done, double started) const {
     const std::uint64_t moves = static_cast<std::uint64_t>(planned);
     if (options_.max_moves > 0)

@@ -1,4 +1,4 @@
-// Runs annealers with different seeds in parallel, one per thread. Each runs cycles of growing length.
+// Runs annealers with different seeds in parallel threads. Each annealer runs cycles of growing length.
 #pragma once
 
 #include <cstdint>
@@ -23,25 +23,26 @@ struct PortfolioTask {
     std::int64_t budget = 0;
     std::uint64_t seed = 1;
     int threads = 1;
-    /// A lower bound on the time of schedules within the budget. The search ends when it is reached.
+    /// A lower bound on the time of schedules within the budget. The search ends when a schedule reaches it.
     std::int64_t least_time = 0;
     /// More sequences to start from, which need not fit the budget. A start of another kind may lead to
-    /// better schedules than the best start does. All of them run some cycles; then the worse half is dropped
-    /// repeatedly, and the last one gets all the time that is left.
+    /// better schedules than the best start does. Each thread runs some cycles from all starts; then it drops
+    /// the worse half repeatedly, and the last one gets all the time that is left.
     std::span<const Candidate> others = {};
-    /// The number of short cycles before that. They start from the step without reruns, each with its own
-    /// seed. Which kind of schedule such a cycle finds is random, so the best two continue as starts, too.
+    /// The number of short cycles that each thread runs first, from the step without reruns and with
+    /// different seeds. Which kind of schedule such a cycle finds is random, so the best two schedules become
+    /// further starts.
     int trials = 0;
     const Repeats* repeats = nullptr;  ///< for moves in all equal blocks at once
-    /// Called on the caller's thread with the best schedule so far, when it improved and a few times a
-    /// second. May be empty.
+    /// Called on the caller's thread with the best schedule so far, when this thread finds a better one and a
+    /// few times a second. May be empty.
     std::function<void(const Candidate& best)> report = {};
 };
 
 /// Improves `start`, which need not fit the budget, until the deadline, or for `options.max_moves` moves of
-/// each thread. Without `max_moves`, a thread whose best schedule fits also ends after several times the
-/// moves that it took to find that schedule. If the number of moves ends the search, the result depends only
-/// on the start, the options, the seed and the number of threads.
+/// each thread. Without `max_moves`, a thread whose best schedule fits also ends after several times as many
+/// moves as it took to find that schedule. If the number of moves ends the search, the result depends only on
+/// the start, the options, the seed and the number of threads.
 PortfolioResult anneal_portfolio(const FlatGraph& graph, const Candidate& start, const PortfolioTask& task,
                                  const AnnealingOptions& options, const Deadline& deadline);
 

@@ -1,4 +1,4 @@
-// Finds which ops of equal blocks correspond to each other, for example in the layers of a transformer.
+// Finds which ops of equal blocks, for example of the layers of a transformer, correspond to each other.
 //
 //     const Repeats repeats = repeats_of(problem.graph);
 //     for (const int twin : repeats.alike[repeats.group[op]]) ...
@@ -12,12 +12,13 @@
 namespace rematlas::annealing {
 
 struct Repeats {
-    std::vector<std::int32_t> group;  ///< per op: its group; -1 if its block has no equal
-    /// Per group: its ops, one in each block, in the graph's order.
+    std::vector<std::int32_t> group;  ///< per op: the group of ops that correspond to it; -1 if there is none
+    /// Per group: its ops, one of each block, in the graph's order.
     std::vector<std::vector<std::int32_t>> alike;
 };
 
-/// Matches the outermost blocks that have equals (see `decompose`) op by op. Cost: near linear.
+/// Matches equal blocks op by op. Inside a block that has an equal, no inner blocks are matched (blocks: see
+/// `decompose`). Cost: near linear.
 Repeats repeats_of(const Graph& graph);
 
 }  // namespace rematlas::annealing

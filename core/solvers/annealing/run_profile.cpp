@@ -96,9 +96,9 @@ bool RunProfile::alive_before(int tensor, Node run) const {
     return at > 0 && at < events_[tensor].size() && is_use(tensor, events_[tensor][at]);
 }
 
-// Visits the runs strictly between two runs. `whole` is called with the id of each block whose runs are all
-// in between. `part` is called with the id of a block at an end, its first slot, and the slot after its last
-// one.
+// Visits the runs strictly between two runs. Calls `whole` with the id of each block whose runs are all in
+// between. Calls `part` for a block at either end, with its id, the first slot to visit and the slot after
+// the last one.
 template <class Whole, class Part>
 void RunProfile::visit(Node after_run, Node before_run, const Whole& whole, const Part& part) const {
     const Position from = after(after_run);
@@ -314,7 +314,7 @@ void RunProfile::measure_most(int id) {
     blocks_[id].most = most;
 }
 
-// Marks a block for counting. A block that was and is within the budget need not be counted again.
+// Notes that the excess of a block must be counted again, unless the block was and is within the budget.
 void RunProfile::unsettle(int id) {
     Block& block = blocks_[id];
     if (block.unsettled || (block.over == 0 && block.most + block.offset <= budget_)) return;
@@ -348,8 +348,8 @@ void RunProfile::measure_excess(int id) const {
     block.unsettled = false;
 }
 
-// Updates whether the run of the event before `event` is in place. This depends on the input's next event,
-// which has changed.
+// Called when an event of the tensor has changed. Updates whether the run before this event is in place,
+// because that depends on the tensor's next event.
 void RunProfile::update_in_place_before(int tensor, std::size_t event) {
     if (event == 0) return;
     const Node run = events_[tensor][event - 1];

@@ -6,9 +6,10 @@
 //     profile.remove(node);
 //     profile.undo();                  // back to the last commit()
 //
-// Lifetimes are those of `cost_of`. The events of a tensor are the runs of its producer, its uses, and for
-// results the end. Between two consecutive events a tensor is alive if and only if the second event is a use.
-// At its own events it is always counted. So an edit changes memory only in the gaps that it splits or joins.
+// Tensors live as in `cost_of`. The events of a tensor are the runs of its producer, its uses, and for
+// results the end. Between two consecutive events (a gap) a tensor is alive if and only if the second event
+// is a use. At its own events a tensor is always counted. So an edit changes memory only in the gaps that it
+// splits or joins.
 //
 // In a gap before a use, a tensor may also be *away*: offloaded, with a copy on the host (`set_away`). Its
 // bytes are then not counted during some runs of the gap. The caller knows how long copies take, and sets
@@ -16,9 +17,9 @@
 // new use reads the copy from the host. A new run of the producer makes the copy unnecessary.
 //
 // The runs are stored in blocks of some dozens. A block has an offset that is added to the memory of all its
-// runs, its maximum, and its excess. So an edit changes the runs of the blocks at the ends of a gap, and only
-// the headers of the blocks in between, unless these exceed the budget. Cost of an edit: O(tensors of the op
-// * (block size + number of blocks)).
+// runs, its maximum, and its excess. So an edit changes the runs of the blocks at the ends of a gap. In the
+// blocks between, it changes only the offset, unless they exceed the budget. Cost of an edit: O(tensors of
+// the op * (block size + number of blocks)).
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,7 @@ class RunProfile {
   public:
     /// The handle of a run. It is valid until the run is removed, and again after the removal is undone.
     using Node = std::int32_t;
-    /// The end of the step, which uses all results; the last event of each result.
+    /// The end of the step. It counts as a use of all results.
     static constexpr Node kEnd = 0;
     static constexpr Node kNone = -1;
 
@@ -47,8 +48,8 @@ class RunProfile {
 
     // The cost of the sequence.
     std::int64_t time() const { return time_; }
-    /// Returns the sum over the runs of their bytes above the budget. Cost: linear in the runs of the blocks
-    /// near the budget that were changed since the last call.
+    /// Returns the sum over all runs of the bytes above the budget. Cost: linear in the runs of the changed
+    /// blocks that are or were above the budget.
     std::int64_t excess() const {
         settle();
         return excess_;
@@ -65,7 +66,7 @@ class RunProfile {
     Node next(Node run) const;                          ///< kEnd for the last run
     Node previous(Node run) const;                      ///< kNone for the first run; for kEnd, the last run
     bool before(Node a, Node b) const { return key(a) < key(b); }
-    /// Whether it is in place and this saves bytes.
+    /// Says whether the run is in place and this saves bytes.
     bool in_place(Node run) const { return places_[run].in_place; }
     std::span<const Node> runs_of(int op) const { return runs_of_[op]; }
     std::span<const Node> repeated() const { return repeated_; }  ///< runs of all ops that run twice or more
@@ -73,7 +74,7 @@ class RunProfile {
         settle();
         return over_;
     }
-    Node over_run(int k) const;  ///< the k-th of these runs; cost: O(number of blocks + block size)
+    Node over_run(int k) const;  ///< the k-th run above the budget; cost: O(number of blocks + block size)
 
     // The events of a tensor, in order.
     std::span<const Node> events(int tensor) const { return events_[tensor]; }
@@ -81,17 +82,18 @@ class RunProfile {
     std::size_t index_of(int tensor, Node event) const;  ///< `event` must be an event of the tensor
     std::size_t first_at_or_after(int tensor,
                                   Node run) const;  ///< index in events(); the number of events if none
-    bool alive_before(int tensor, Node run) const;  ///< whether it is on the device right before `run`
+    bool alive_before(int tensor, Node run) const;  ///< whether it is alive or away right before `run`
 
     /// Returns the most bytes held by any run strictly between `after` and `before`; 0 if there are none.
     std::int64_t most_between(Node after, Node before) const;
 
     /// Returns an upper bound on how much the excess falls if each run strictly between `after` and `before`
-    /// holds `bytes` less: the sum over these runs of their bytes above the budget, each at most `bytes`.
-    /// Cost: O(number of blocks + block size).
+    /// holds `bytes` less: the sum over these runs of the bytes above the budget, but at most `bytes` for
+    /// each run. Cost: O(number of blocks + block size).
     std::int64_t excess_between(Node after, Node before, std::int64_t bytes) const;
 
-    /// Says whether no output of the run is used before it is made again, and the op need not run here.
+    /// Says whether no output of the run is used before it is made again, and the op need not run or also
+    /// runs elsewhere.
     bool is_useless(Node run) const;
 
     /// Says whether each input has an event before `before`, and the op may run (again).
@@ -100,9 +102,9 @@ class RunProfile {
     /// a required op must keep one run.
     bool can_remove(Node run) const;
 
-    /// Insert and remove a run. The sequence stays executable if `can_insert` or `can_remove` is true. The
-    /// caller may break the rule about ops that run only once: a move inserts such an op at its new place
-    /// before it removes its old run.
+    /// `insert` keeps the sequence executable if `can_insert` is true, and `remove` if `can_remove` is true.
+    /// An op that may run only once may have two runs for a moment: a move of the search inserts the op at
+    /// its new place before it removes the old run.
     Node insert(int op, Node before);
     void remove(Node run);
 
@@ -118,7 +120,7 @@ class RunProfile {
     using AwayId = std::int32_t;
     std::span<const Away> aways() const { return aways_; }  ///< index: id
     std::span<const AwayId> aways_of(int tensor) const { return aways_of_[tensor]; }
-    AwayId away_before(int tensor, Node use) const;  ///< -1 if the tensor is not away there
+    AwayId away_before(int tensor, Node use) const;  ///< -1 if the tensor is not away before `use`
     /// Marks the tensor as away before `use`, a use before which it is not away yet. The tensor's bytes still
     /// count until `move_away`.
     AwayId set_away(int tensor, Node use);
@@ -253,9 +255,9 @@ class RunProfile {
     std::vector<AwayId> free_aways_;
     std::vector<std::vector<AwayId>> aways_of_;  ///< by tensor
     std::vector<std::int32_t> edges_;            ///< by node: how many gaps begin or end there
-    std::vector<Away> committed_;  ///< by id: the gap at the last commit, if it was touched since
+    std::vector<Away> committed_;  ///< by id: the gap at the last commit, if an edit has changed it since
     std::vector<AwayId> touched_;
-    std::vector<std::uint8_t> is_touched_;  ///< by id: whether the gap was touched
+    std::vector<std::uint8_t> is_touched_;  ///< by id: whether an edit has changed the gap
     std::vector<Edit> journal_;
     std::uint32_t commit_count_ = 1;
 };

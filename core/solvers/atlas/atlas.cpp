@@ -27,22 +27,22 @@ namespace {
 using annealing::PortfolioResult;
 
 // Shares of the time limit.
-constexpr double kStartShare = 0.3;         // for more starts if one fits already
+constexpr double kStartShare = 0.3;         // for greedy schedules, if one fits already
 constexpr double kPublishedShare = 0.05;    // for each published solver
-constexpr double kRotorShare = 0.15;        // for rotor, which needs more time on long chains only
-constexpr double kBlockShare = 0.3;         // for the answer by blocks
+constexpr double kRotorShare = 0.15;        // for rotor; only long chains need so much
+constexpr double kBlockShare = 0.3;         // for the answer of rockmate, whose schedules consist of blocks
 constexpr double kBoundShare = 0.1;         // for the quick bound
 constexpr double kMemoryProofShare = 0.05;  // for a proof that no schedule fits
-constexpr double kProofShare = 1.0 / 3;     // for bounds that take as long as the search
-constexpr double kTightProofShare = 0.1;    // the same if no start fits: the bounds rarely decide such a case
+constexpr double kProofShare = 1.0 / 3;     // for the stronger bound
+constexpr double kTightProofShare = 0.1;    // for the stronger bound if no start fits: it rarely helps then
 constexpr double kDescentShare = 0.25;      // for the least memory, if no start fits
 constexpr double kHintShare = 0.1;          // for the least peak that can be found, if no schedule fits
-constexpr double kReportStep = 0.01;        // between reports without a new schedule
+constexpr double kReportStep = 0.01;        // between two reports if no new schedule is found
 
 constexpr auto kLongestBound = std::chrono::seconds(3);
 constexpr auto kLongestHint = std::chrono::milliseconds(300);
 constexpr std::int64_t kMostOpsProved = 1000;
-constexpr auto kBeforeProof = std::chrono::milliseconds(5);  // time of search per op before the proof
+constexpr auto kBeforeProof = std::chrono::milliseconds(5);  // most time of annealing per op before `prove`
 constexpr std::uint64_t kSeedStride = 1'000'003;
 constexpr std::size_t kMostStarts = 3;
 constexpr int kTightTrials = 12;  // trials from the step without reruns, if no start fits
@@ -108,11 +108,12 @@ class AtlasSearch {
     const double gap_ = std::max(limits_.gap, kOptimalGap);
     const annealing::Repeats repeats_;
     Incumbent best_;
-    std::vector<Candidate> starts_;  ///< starts with different times, best first
-    std::uint64_t legs_ = 0;         ///< number of annealings so far
+    std::vector<Candidate> starts_;  ///< schedules to anneal from, with different times, best first
+    std::uint64_t legs_ = 0;         ///< number of calls of `anneal` so far
 };
 
-// Keeps the best few starts, because a start that is not the best may be nearer to the best schedule.
+// Adds a schedule to anneal from. The best few are kept, because annealing may lead from a worse start to a
+// better schedule.
 void AtlasSearch::offer_start(Candidate candidate) {
     best_.offer(candidate);
     const auto same = [&](const Candidate& other) { return other.time == candidate.time; };
@@ -122,7 +123,7 @@ void AtlasSearch::offer_start(Candidate candidate) {
     if (starts_.size() > kMostStarts) starts_.pop_back();
 }
 
-// Starts from the answers of published solvers. Rotor is optimal on chains, and the annealing may not reach
+// Adds the answers of published solvers as starts. Rotor is optimal on chains, and annealing may not reach
 // its schedule from other starts. The other solvers cost little time.
 void AtlasSearch::start_from_published() {
     const std::unique_ptr<Solver> published[] = {make_rotor(), make_dtr(), make_chen_greedy(),
@@ -142,13 +143,13 @@ void AtlasSearch::start_from(const Solver& solver, double share) {
         offer_start(Candidate::of(graph_, *std::move(runs)));
 }
 
-// Starts from the answer of rockmate. If the budget is tight and there are many blocks, choices for whole
-// blocks lead to schedules that annealing of single runs does not reach.
+// Adds the answer of rockmate as a start. If the budget is tight and there are many blocks, decisions for
+// whole blocks lead to schedules that annealing of single runs does not reach.
 void AtlasSearch::start_from_blocks() {
     if (!is_over() && is_sequence_of_blocks(problem_)) start_from(*make_rockmate(), kBlockShare);
 }
 
-// Computes the quick bound. This comes after the starts, so that a large graph gets an answer first.
+// Computes the quick bound. Called after the starts are found, so that a large graph gets an answer first.
 void AtlasSearch::find_bound() {
     if (deadline_.passed()) return;
     const auto time = std::min<std::chrono::nanoseconds>(share_of(limits_.time, kBoundShare), kLongestBound);
@@ -159,9 +160,10 @@ void AtlasSearch::find_bound() {
     best_.report();
 }
 
-// If no start fits, searches for the least memory first and for time afterwards. If hardly any schedule fits,
-// annealing for both at once finds nothing. If many schedules fit, annealing for both finds better ones than
-// this start leads to. So the annealing also continues from the step without reruns.
+// Called if no start fits. Searches for the schedule with the least memory, whatever its time, and adds it as
+// a start. If hardly any schedule fits, annealing for time and memory at once finds nothing without this
+// start. If many schedules fit, annealing from the step without reruns finds better schedules, so that is a
+// start, too.
 void AtlasSearch::descend() {
     if (deadline_.passed()) return;
     Limits limits = limits_;
@@ -170,8 +172,8 @@ void AtlasSearch::descend() {
     offer_start(Candidate::of(graph_, smallest_feasible(graph_, limits, Bytes(budget_)).runs));
 }
 
-// Computes a bound that takes as long as the search. A good schedule makes this proof short, and the proof
-// may find a better schedule.
+// Computes a stronger bound, for up to `share` of the time limit. This takes less time the better the known
+// schedule is, and may find a better schedule.
 void AtlasSearch::prove(double share) {
     if (is_over()) return;
     BestBoundLimits limits{.time = std::min(share_of(limits_.time, share), deadline_.left()),
@@ -184,7 +186,7 @@ void AtlasSearch::prove(double share) {
     if (bound.runs.empty()) return;
     const Candidate read_back = Candidate::of(graph_, bound.runs);
     best_.offer(read_back);
-    // This schedule is fast but exceeds the budget. A schedule that is as fast and fits may be near it.
+    // If the schedule is fast but exceeds the budget, a similar schedule that is as fast may fit.
     if (read_back.peak > budget_ && read_back.time < best_.best().time)
         anneal(read_back, share_of(limits_.time, share / 2));
 }
@@ -214,8 +216,8 @@ void AtlasSearch::anneal(Candidate start, std::chrono::nanoseconds time, std::sp
     best_.settle(std::move(result.best));
 }
 
-/// Makes the answer if the budget is below the proven bound. A short search finds how low a peak this solver
-/// can reach.
+/// Makes the answer if the budget is below the proven bound `needed`. A short search finds how low a peak
+/// this solver can reach.
 Infeasible proven_infeasible(const FlatGraph& graph, const PeakBound& needed, Bytes budget,
                              const Limits& limits) {
     Limits brief = limits;

@@ -1,16 +1,16 @@
-// The default solver: annealing on the flat run sequence. It starts from greedy schedules and from answers of
-// published solvers.
+// The default solver: annealing of the run sequence, without any division into blocks. It starts from greedy
+// schedules and from answers of published solvers.
 //
 //     auto atlas = make_atlas({});
 //     Answer answer = atlas->solve(problem, budget, {.time = 5s}, {});
 //
 // Class of schedules: any order of the ops, any reruns, runs in place. If the problem allows copies to the
 // host, schedules may have copies, and ops of the optimizer may run on the host (copy_search.h). Without
-// copies the solver is anytime. The first answer takes milliseconds. It is the schedule without reruns if
-// that fits (then it is optimal), else a greedy schedule. Annealing improves the answer until the time is
-// over, or the gap is at most `limits.gap`, or no better schedule was found for several times as many moves
-// as the best one took. Memory: linear in the graph and in the number of runs. Equal seeds, options and
-// graphs give equal answers if `max_moves` ends the search, not the time.
+// copies, the first answer takes milliseconds: the schedule without reruns if it fits (then it is optimal),
+// else a greedy schedule. Annealing improves the answer until the time is over, or the gap is at most
+// `limits.gap`, or no better schedule was found for several times as many moves as the best one took. Memory:
+// linear in the graph and in the number of runs. Equal seeds, options and graphs give equal answers if
+// `max_moves` ends the search, not the time.
 #pragma once
 
 #include <memory>

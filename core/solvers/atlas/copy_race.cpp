@@ -12,9 +12,9 @@ using annealing::CopyGraph;
 using annealing::CopyState;
 
 constexpr double kCopyRaceShare =
-    0.5;  // share of the race in the time left at its start; then the best lane continues alone
-constexpr double kFirstRoundShare = 0.4;  // share of the first round in the race
-constexpr int kProbeMoves = 1000;         // moves that measure the time of a move
+    0.5;  // after this share of the time left at the start of the race, the best lane continues alone
+constexpr double kFirstRoundShare = 0.4;  // share of the race's time that the first round takes
+constexpr int kProbeMoves = 1000;         // moves with which the time of a move is measured
 
 constexpr double kCopyPrices[] = {0.01, 0.003, 0.03};
 constexpr double kCopyHeats[] = {1, 0.3, 3, 0.1};
@@ -104,8 +104,7 @@ void CopyRace::run(const RaceTask& task) {
         for (Lane& lane : lanes_)
             if (!run_cycle(*lane, round)) return;
         const bool last = is_decided(started);
-        // At least two lanes remain until the end of the race, because the one that is behind may improve
-        // more.
+        // At least two lanes remain until the race is decided, because the worse one may improve more.
         keep_the_best(last ? 1 : std::max<std::size_t>((lanes_.size() + 1) / 2, 2));
         if (last && std::exchange(plain_again, false)) task.plain_again(*this);
         if (task.on_host) step_towards_less(*task.on_host);
@@ -165,8 +164,8 @@ bool CopyRace::has_stagnated() const {
     return static_cast<double>(incumbent_.moves) > kCopyPatience * least;
 }
 
-/// Adds a lane that starts from the best answer. The lane's updates on the host are done after the part
-/// `part` of the answer's time.
+/// Adds a lane that starts from the best answer. The updates on the host are chosen so that they are done
+/// within the share `part` of the answer's time.
 void CopyRace::share_with_host(const HostChoice& choice, double part) {
     if (!incumbent_.best) return;
     shared_from_ = incumbent_.best->time;
@@ -177,8 +176,8 @@ void CopyRace::share_with_host(const HostChoice& choice, double part) {
     add(shared_.back(), annealing::start_of(problem_, shared_.back(), incumbent_.best->steps));
 }
 
-/// Adds a lane with fewer updates on the host. If the last such lane gained nothing, the step to fewer
-/// updates is halved.
+/// Adds a lane whose updates on the host are done earlier, by `step_`. Halves `step_` first if the last such
+/// lane gained nothing.
 void CopyRace::step_towards_less(const HostChoice& choice) {
     if (is_over() || !incumbent_.best || step_ < kLeastStepDown) return;
     if (shared_from_ && incumbent_.best->time >= *shared_from_) step_ /= 2;

@@ -6,8 +6,8 @@
 //     race.run({.on_host = &choice});
 //
 // If updates may run on the host, each lane anneals with one choice of the updates that do. New lanes start
-// from the best answer, with choices that the host finishes earlier. How much earlier is halved each time
-// nothing was gained.
+// from the best answer, with choices that the host finishes earlier. The next choice is finished earlier by
+// half as much if the last one gained nothing.
 #pragma once
 
 #include <deque>
@@ -33,7 +33,7 @@ class CopyIncumbent {
     void take(annealing::CopyAnnealer& lane);
 
     std::optional<Solution> best;
-    std::optional<annealing::CopyState> state;  ///< state of the last lane that had the best answer
+    std::optional<annealing::CopyState> state;  ///< state of the lane that last found a best answer
     std::optional<Bytes> smallest;              ///< least peak found; only set while there is no answer
     std::uint64_t moves = 0, found_at = 0;
 
@@ -47,7 +47,7 @@ class CopyRace;
 struct RaceTask {
     /// Chooses the updates that run on the host; null if none may.
     const HostChoice* on_host = nullptr;
-    /// Called once the race is decided; may add another start without copies. May be empty.
+    /// Called when one lane is left; may add a lane that starts from a schedule without copies. May be empty.
     std::function<void(CopyRace& race)> plain_again = {};
     Nanoseconds least_time = {};  ///< a lower bound on the time of all answers
 };
@@ -85,9 +85,9 @@ class CopyRace {
     const annealing::Repeats repeats_;
     std::vector<Lane> lanes_;
     std::size_t begun_ = 0;                    ///< number of lanes that were added
-    std::deque<annealing::CopyGraph> shared_;  ///< graphs of lanes with a choice of updates on the host
+    std::deque<annealing::CopyGraph> shared_;  ///< graphs of lanes that share the updates with the host
     std::optional<Nanoseconds> shared_from_;   ///< best time when the last of these lanes was added
-    double step_;         ///< the next lane's host work must end earlier by this part of the best time
+    double step_;  ///< the next such lane's work on the host ends earlier by this part of the best time
     double planned_ = 0;  ///< moves of a lane in one cycle
     Nanoseconds least_time_ = {};
 };

@@ -25,10 +25,10 @@ constexpr double kPlainShare = 0.15;       // for the answer without copies
 constexpr double kOffmateShare = 0.35;     // for the answer of offmate, if weights may be offloaded
 constexpr double kActivationsShare = 0.4;  // for the answer that copies only activations
 constexpr double kPlainAgainShare = 0.35;  // for another answer without copies, if copies gain little
-constexpr double kLittleGain = 0.01;   // gain of copies that counts as little, as a share of the step's time
+constexpr double kLittleGain = 0.01;   // copies that save less than this share of the step's time gain little
 constexpr double kLargerShare = 0.07;  // for the answer without copies at each larger budget
-/// The larger budgets are the budget plus these shares of the bytes that a link carries in `kPartOfStep` of
-/// the step's time.
+/// The larger budgets are the budget plus these shares of the bytes that a link carries during `kPartOfStep`
+/// of the step's time.
 constexpr double kLarger[] = {0.2, 0.4, 0.7, 1.0};
 constexpr double kPartOfStep = 0.35;
 // Shares of the budget for activations, if residents may be offloaded.
@@ -77,8 +77,8 @@ class CopySearch {
         return none;
     }
 
-    /// Adds the least peak that is reached without copies. The search for it is short, because the budget is
-    /// also below the bound without copies.
+    /// Adds the least peak that is reached without copies. The search for this peak is short, because the
+    /// budget is also below the bound without copies.
     Infeasible with_hint(Infeasible none) {
         const Answer plain = without_copies(limits_.time);
         if (const auto* why = std::get_if<Infeasible>(&plain)) none.smallest_found = why->smallest_found;
@@ -122,7 +122,7 @@ class CopySearch {
                               progress);
     }
 
-    /// Returns the runs of the best answer without copies that is found in a share of the time.
+    /// Searches for an answer without copies, for a share of the time. Returns the runs of the answer.
     std::optional<RunSequence> plain_runs(double share) {
         const Answer answer = without_copies(share_of(limits_.time, share));
         const auto* found = std::get_if<Solution>(&answer);
@@ -135,15 +135,16 @@ class CopySearch {
         return runs_of(found->steps);
     }
 
-    /// Starts from the answer that copies only activations, which is also valid here, and from the starts of
-    /// that answer. If residents take little memory, activations give most of the gain of copies.
+    /// Searches for an answer that copies only activations. Starts from that answer, which is also valid
+    /// here, and from the schedules without copies that its search found. If residents take little memory,
+    /// most of the gain comes from copies of activations.
     void start_with_activations() {
         Copies copies = problem_.copies;
         copies.what = Offload::activations;
         Limits limits = limits_;
         limits.time = std::min(share_of(limits_.time, kActivationsShare), deadline_.left());
         AnnealingOptions options = options_;
-        if (options.max_moves > 0)  // 0 would mean no limit
+        if (options.max_moves > 0)  // the share is rounded up, because 0 would mean no limit
             options.max_moves =
                 1 + static_cast<std::uint64_t>(kActivationsShare * static_cast<double>(options.max_moves));
         const Problem activations{problem_.graph, problem_.flat, copies};
@@ -151,7 +152,7 @@ class CopySearch {
         search.begin_with(*this);
         const Answer answer = search.run();
         if (search.plain_.size() == plain_.size())
-            return start_from_larger_budgets();  // nothing can be offloaded except residents
+            return start_from_larger_budgets();  // only residents can be offloaded, so nothing was searched
         for (std::size_t i = plain_.size(); i < search.plain_.size(); ++i)
             starts_.push_back({&graph_, annealing::start_of(problem_, graph_, search.plain_[i])});
         const auto* found = std::get_if<Solution>(&answer);
@@ -186,7 +187,7 @@ class CopySearch {
         if (const auto runs = plain_runs(kPlainShare)) start_from(*runs);
     }
 
-    /// Copies the results without copies from another search. This search must not have other results yet.
+    /// Takes over the results without copies from another search. This search must not have results yet.
     void begin_with(const CopySearch& other) {
         began_plain_ = other.began_plain_;
         plain_ = other.plain_;
@@ -202,8 +203,8 @@ class CopySearch {
         return gain < kLittleGain * static_cast<double>(problem_.flat.base_time);
     }
 
-    /// Returns the graph with all updates on the device, and, if there is one, the graph with all updates on
-    /// the host that can run there.
+    /// Returns the graph with all updates on the device. If updates can run on the host, also returns the
+    /// graph in which all of these do.
     std::vector<const annealing::CopyGraph*> graphs() const {
         if (!host_graph_) return {&graph_};
         return {&graph_, &*host_graph_};
@@ -214,9 +215,9 @@ class CopySearch {
             starts_.push_back({graph, annealing::start_of(problem_, *graph, runs)});
     }
 
-    /// Starts from answers for a step in which residents take no bytes, and neither do tensors that the
-    /// optimizer reads, because these are freed early. A part of the budget is reserved for residents that
-    /// are on the device for a while.
+    /// Starts from answers for a step in which residents take no bytes. Tensors that the optimizer reads take
+    /// none either, because they are freed early. A part of the budget is reserved for residents that are on
+    /// the device for a while.
     void start_without_residents() {
         FlatGraph free = problem_.flat;
         free.resident_bytes = 0;
@@ -286,7 +287,7 @@ class CopySearch {
     CopyIncumbent incumbent_;
     const annealing::CopyGraph graph_;
     const std::optional<annealing::CopyGraph>
-        host_graph_;  ///< the graph with all updates on the host that can run there
+        host_graph_;  ///< the graph in which all updates that can run on the host do
     bool began_plain_ = false;
     std::vector<RunSequence> plain_;  ///< runs without copies from which a search with copies was started
     std::vector<Start> starts_;

@@ -14,9 +14,9 @@
 namespace rematlas {
 
 /// Solves a problem with copies. `problem.copies` must allow some copies. The answer is never worse than the
-/// answer without copies from which the search starts. That answer gets a share of the time, and another
-/// share if copies gain little. Answers that the simulator refuses are not used. Equal seeds give equal
-/// answers if the number of moves ends the search.
+/// answer without copies from which the search starts. The search for the answer without copies gets a share
+/// of the time, and another share if copies gain little. Answers that the simulator refuses are not used.
+/// Equal seeds give equal answers if the number of moves ends the search.
 Answer solve_with_copies(const Problem& problem, Bytes budget, const Limits& limits,
                          const AnnealingOptions& options, const Progress& progress);
 

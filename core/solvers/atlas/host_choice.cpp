@@ -7,7 +7,7 @@
 namespace rematlas {
 namespace {
 
-constexpr double kEnoughWork = 0.98;  // share of the most work that the host has time for
+constexpr double kEnoughWork = 0.98;  // this share of the most work that the host has time for is enough
 constexpr int kHalvings = 20;
 
 }  // namespace

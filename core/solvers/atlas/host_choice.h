@@ -21,15 +21,15 @@ class HostChoice {
   public:
     HostChoice(const Problem& problem, const annealing::HostUpdates& all);
 
-    /// Returns as many updates as the host has time for until `time`. They are spread over the whole backward
-    /// pass, so that the load of the links is even: the links carry many bytes for updates on the device and
-    /// few bytes for updates on the host. Cost: linear, times a few dozen.
+    /// Returns as many updates as the host has time for until `time`. The updates are spread over the whole
+    /// backward pass, so that the load of the links is even: the links carry many bytes for updates on the
+    /// device and few bytes for updates on the host. Cost: linear, times a few dozen.
     annealing::UpdateChoice done_by(Nanoseconds time) const;
 
   private:
     struct Update {
         std::int32_t op = -1;
-        double ready = 0;  ///< part of the step's time after which its gradients are made
+        double ready = 0;  ///< share of the step's time after which the update's gradients are made
         double time = 0;   ///< nanoseconds on the host
     };
     struct Chosen {
@@ -39,7 +39,7 @@ class HostChoice {
     Chosen within(double time, double backlog) const;
 
     std::size_t ops_;
-    std::vector<Update> updates_;  ///< ascending by `ready`
+    std::vector<Update> updates_;  ///< sorted by `ready`
 };
 
 }  // namespace rematlas

@@ -17,18 +17,18 @@ namespace {
 
 using annealing::Annealer;
 
-constexpr double kGreedyShare = 0.4;       // share of the time
-constexpr double kBlockTableShare = 0.5;   // share of the rest for the table of the blocks
-constexpr double kBlockPrecision = 0.002;  // as kGreedyPrecision, for schedules from blocks
-constexpr double kGreedyPrecision = 0.01;  // precision of the bisection, as a part of the peak
-// How far below the least peak the annealing aims at first, as a part of it.
+constexpr double kGreedyShare = 0.4;       // share of the time for greedy schedules
+constexpr double kBlockTableShare = 0.5;   // share of the remaining time for the table of the blocks
+constexpr double kBlockPrecision = 0.002;  // precision of the bisection with blocks, as a part of the peak
+constexpr double kGreedyPrecision = 0.01;  // precision of the bisection with greedy schedules
+// The first budget of the annealing is below the least peak by this part of the peak.
 constexpr double kFirstStep = 0.03;
 constexpr double kLeastStep = 1e-4, kLongestStep = 0.5;
 constexpr double kMovesAnOp = 60;
 constexpr double kLeastMoves = 5'000;
 
-/// The settings of annealing once the steps are as short as possible. They are tried one after the other;
-/// after the last one the search ends.
+/// Settings of the annealing. Each is used until no step to a smaller budget succeeds, however small; then
+/// the next is tried. After the last one the search ends.
 struct Round {
     double patience;  ///< factor for the number of moves
     double heat;
@@ -45,7 +45,7 @@ class Descent {
           least_(std::max(proven_, enough.value)),
           best_(Candidate::of(graph, required_once(graph))) {}
 
-    /// `problem`: the problem, for schedules made of blocks; null: such schedules are not tried.
+    /// Runs the search. Schedules made of blocks are tried only if `problem` is not null.
     SmallestBudget run(const Problem* problem, const Limits& limits) {
         bisect_greedy();
         if (problem && best_.peak > least_ && is_sequence_of_blocks(*problem))
@@ -71,8 +71,8 @@ class Descent {
     Candidate best_;
 };
 
-// Bisects between a budget that no attempt has kept and the least peak found. `attempt` searches for a
-// schedule at a budget and may replace `best_` by a schedule with a smaller peak.
+// Bisects between `failed`, a budget at which no attempt succeeded, and the least peak found. `attempt`
+// searches for a schedule at a budget and may replace `best_` by a schedule with a smaller peak.
 template <class Attempt>
 void Descent::bisect(std::int64_t failed, std::int64_t first, double precision, double share,
                      const Attempt& attempt) {
@@ -87,7 +87,7 @@ void Descent::bisect(std::int64_t failed, std::int64_t first, double precision, 
 }
 
 // Bisects with greedy schedules only. The first budget is the proven bound, because many graphs have a
-// schedule there.
+// schedule with this peak.
 void Descent::bisect_greedy() {
     bisect(0, least_, kGreedyPrecision, kGreedyShare, [&](std::int64_t budget) {
         Candidate found = annealing::best_start(graph_, budget, best_, deadline_, 0, [](const Candidate&) {});
@@ -115,8 +115,8 @@ void Descent::bisect_blocks(const Problem& problem, const Limits& limits) {
 }
 
 // Anneals from the sequence with the least peak, at a budget a little below that peak. The next step down is
-// longer after a success and shorter after a failure. A budget far below would spread the excess over so many
-// runs that none of them gets within the budget.
+// longer after a success and shorter after a failure. With a budget far below, so many runs would exceed it
+// that the search would bring none of them within the budget.
 void Descent::step_down() {
     double step = kFirstStep;
     std::size_t round = 0;

@@ -10,7 +10,7 @@ namespace rematlas {
 struct SmallestBudget {
     Bytes peak;  ///< peak of `runs`, which is a budget that works
     RunSequence runs;
-    bool proven = false;  ///< whether no schedule has a smaller peak, provably
+    bool proven = false;  ///< whether it is proven that no schedule has a smaller peak
 };
 
 /// Searches for the least peak, whatever the overhead: by greedy schedules at bisected budgets, then by
@@ -21,8 +21,8 @@ SmallestBudget smallest_feasible(const FlatGraph& graph,
                                  const Limits& limits = {.time = std::chrono::seconds(1)},
                                  Bytes enough = Bytes(0));
 
-/// As above; if the step is a sequence of blocks, also searches schedules of `rockmate` at bisected budgets,
-/// for a part of the time. With many blocks these have smaller peaks than annealing alone finds.
+/// The overload that also tries schedules of `rockmate` at bisected budgets, for a part of the time, if the
+/// step is a sequence of blocks. With many blocks, these schedules have smaller peaks than annealing finds.
 SmallestBudget smallest_feasible(const Problem& problem,
                                  const Limits& limits = {.time = std::chrono::seconds(1)},
                                  Bytes enough = Bytes(0));

@@ -38,8 +38,8 @@ class CheckmateSearch {
     }
 
   private:
-    /// Returns the time for finding a start. It is longer if the integer program is too large for its search
-    /// to get far.
+    /// Returns the time for finding a schedule to start from. This time is longer for integer programs that
+    /// are so large that their search does not get far.
     std::chrono::nanoseconds warm_up_time() const {
         const auto share = share_of(limits_.time, options_.warm_up);
         const bool large = required_once(problem_.flat).size() > kLargeProgramme;
@@ -80,8 +80,8 @@ class CheckmateSearch {
         std::vector<double> start;
         if (best_.fits())
             if (auto point = model->encode(best_.best().runs)) start = *std::move(point);
-        // The library's gap is a share of the objective. The gap of the options is a share of the bound,
-        // which is also rounded down.
+        // The library's gap is a share of the objective. The gap of the options is a share of the bound, and
+        // the bound is rounded down, so the library gets a smaller gap.
         const double gap = std::max(0.0, options_.gap / (1 + options_.gap) - 2 * kBoundRounding);
         MilpLimits limits{.relative_gap = gap, .threads = limits_.threads, .seed = limits_.seed};
         limits.time = deadline_.left();
@@ -104,8 +104,8 @@ class CheckmateSearch {
         }
     }
 
-    /// Raises the bound for the class, at most to the overhead of the start, because schedules that take at
-    /// least the start's time may be missing from the model.
+    /// Raises the bound for the class, but at most to the overhead of the best schedule, because slower
+    /// schedules may be missing from the model.
     bool raise_bound(const StagedModel& model, double objective) {
         if (!std::isfinite(objective)) return false;
         const double base = double(std::max<std::int64_t>(problem_.flat.base_time, 1));

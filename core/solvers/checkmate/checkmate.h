@@ -23,9 +23,10 @@ struct CheckmateOptions {
     double warm_up = 0.05;
 };
 
-/// Makes the solver. Its answer is optimal in its class if it ends before the time limit. It is never worse
-/// than its start, which may belong to another class and be better. The bound holds for the class. Memory and
-/// time grow with the square of the ops, so the solver is useful for graphs of up to about 200 ops.
+/// Makes the solver. If it ends before the time limit, its answer is optimal in the class of staged_model.h.
+/// The answer is never worse than the start, which may be better than the whole class. The bound holds for
+/// the class. Memory and time grow with the square of the ops, so the solver is useful for graphs of up to
+/// about 200 ops.
 std::unique_ptr<Solver> make_checkmate(const CheckmateOptions& options = {});
 extern const SolverEntry checkmate_solver;
 void read_options(OptionReader& reader, CheckmateOptions& options);
@@ -36,12 +37,12 @@ struct CheckmateLpOptions {
     std::uint64_t seed = 1;
 };
 
-/// Makes the solver with two-phase rounding (section 5 of the paper). The relaxation decides which tensors
-/// are kept; then as few ops as possible are run for that. The solver tries all thresholds that make a
-/// difference, up to 64, and random thresholds. The schedules that exceed the budget least are repaired by
-/// annealing, each until its first schedule within the budget. If none of them gets there, the relaxation is
-/// solved for smaller budgets. The answer is never worse than the best of chen-greedy, chen-sqrt and dtr. The
-/// only bound is that of the relaxation.
+/// Makes the solver with two-phase rounding (section 5 of the paper). The relaxation gives each tensor a
+/// share between 0 and 1; tensors whose share reaches a threshold are kept, and as few ops as possible run
+/// again. The solver tries all thresholds that make a difference, up to 64, and random thresholds. It repairs
+/// the schedules that exceed the budget least by annealing, until they fit. If none of them fits in the end,
+/// it solves the relaxation for smaller budgets. The answer is never worse than the best of chen-greedy,
+/// chen-sqrt and dtr. The only bound is that of the relaxation.
 std::unique_ptr<Solver> make_checkmate_lp(const CheckmateLpOptions& options = {});
 extern const SolverEntry checkmate_lp_solver;
 void read_options(OptionReader& reader, CheckmateLpOptions& options);

@@ -23,9 +23,10 @@ namespace {
 constexpr double kStartShare = 0.05;             ///< share of the time for each start
 constexpr std::size_t kThresholds = 64;          ///< most fixed thresholds
 constexpr std::size_t kMostRepairs = 8;          ///< most schedules of a relaxation that are repaired
-constexpr std::uint64_t kRepairMovesAnOp = 100;  ///< moves per op and schedule
-constexpr double kRepairHeat = 0.1;              ///< low, so that most of the start is kept
-constexpr double kMargins[] = {1.0, 0.95, 0.9, 0.8, 0.65, 0.5};  ///< of the budget without the residents
+constexpr std::uint64_t kRepairMovesAnOp = 100;  ///< annealing moves for each op and schedule
+constexpr double kRepairHeat = 0.1;              ///< low, so that a repair changes little of the schedule
+constexpr double kMargins[] = {1.0, 0.95, 0.9, 0.8, 0.65, 0.5};  ///< budgets to try, as shares of the budget
+                                                                 ///< without the residents
 
 class Rounding {
   public:
@@ -78,7 +79,7 @@ class Rounding {
                 std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
             const double base = double(std::max<std::int64_t>(graph_.base_time, 1));
             const double bound = model.time_of(answer->objective) / base * (1 - kBoundRounding);
-            // Schedules that take at least the start's time may be missing from the model.
+            // The bound is at most the best overhead, because slower schedules may be missing from the model.
             best_.raise_bound(best_.fits() ? std::min(bound, best_.overhead()) : bound,
                               ScheduleClass::staged);
         }
@@ -94,7 +95,7 @@ class Rounding {
         }
     }
 
-    /// Returns the optimum of the relaxation; nothing if there is none or the time ends first.
+    /// Returns the optimum of the relaxation, or nothing if the relaxation has no solution or the time ends.
     std::optional<MilpAnswer> relaxed(const std::shared_ptr<const StagedModel>& model) const {
         MilpLimits limits{.relaxed = true, .threads = limits_.threads};
         limits.time = deadline_.left();
@@ -139,8 +140,8 @@ class Rounding {
         }
     }
 
-    /// Returns the thresholds to try: the shares that occur, or an evenly spaced selection of them if they
-    /// are many.
+    /// Returns the thresholds to try: the shares of tensors that occur in the solution, or an evenly spaced
+    /// selection of these shares if there are more than `kThresholds`.
     static std::vector<double> thresholds(const StagedModel& model, const std::vector<double>& values) {
         std::set<double> shares{0.5, 1.0};
         for (double share : model.kept_shares(values))

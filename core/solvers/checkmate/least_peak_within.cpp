@@ -18,12 +18,12 @@ namespace rematlas {
 namespace {
 
 // Shares of the time limit.
-constexpr double kStart = 0.15;        // for the start
-constexpr double kStartOfLarge = 0.4;  // for the start of a large integer program
-constexpr double kProof = 0.15;        // share of the rest, for a bound for any order
+constexpr double kStart = 0.15;        // for the schedule from which the integer program starts
+constexpr double kStartOfLarge = 0.4;  // for this schedule if the integer program is large
+constexpr double kProof = 0.15;        // share of the remaining time, for a bound for any order of the ops
 
-constexpr double kPrecision = 1e-3;  // precision of bisections, as a share of the bytes in question
-// The start may take at most this time multiplied by ops^2.
+constexpr double kPrecision = 1e-3;  // precision of the bisection, as a share of its first interval
+// The search for the schedule to start from may take at most this time multiplied by ops^2.
 constexpr auto kMostStartForTwoOps = std::chrono::microseconds(500);
 constexpr int kRounds = 10;  // approximate limit on the calls of atlas
 
@@ -54,8 +54,8 @@ class LeastPeakSearch {
     }
 
   private:
-    /// Returns the limits of the start. A larger integer program takes longer, so its start may take longer,
-    /// too.
+    /// Returns the limits of the search for the schedule to start from. This search may take longer if the
+    /// integer program is larger and takes longer, too.
     Limits start() const {
         const std::size_t ops = required_once(graph_).size();
         Limits limits = within(ops > kLargeProgramme ? kStartOfLarge : kStart);
@@ -110,8 +110,9 @@ class LeastPeakSearch {
         best_.any_order = Bytes(bound_);
     }
 
-    /// Searches for small peaks: first without regard to the time, then with atlas at the budget, and at
-    /// budgets between the best peak and those at which nothing was found.
+    /// Searches for small peaks. First looks for the smallest peak without regard to the time. Then runs
+    /// atlas at the budget of the options, and at budgets between the best peak and the largest budget that
+    /// failed.
     void search(const Deadline& deadline) {
         if (ended()) return;
         Limits share = limits_;
@@ -131,8 +132,8 @@ class LeastPeakSearch {
         }
     }
 
-    /// Tries to prove, for any order of ops, that no schedule keeps the budget, or that a much smaller peak
-    /// is impossible.
+    /// Tries to prove, for any order of ops, that no schedule fits the budget of the options, or that no peak
+    /// is smaller than the best peak by more than the gap.
     void prove(double share) {
         const auto room = static_cast<double>(best_.peak.value - graph_.resident_bytes);
         const std::int64_t better = best_.peak.value - 1 - static_cast<std::int64_t>(options_.gap * room);

@@ -17,7 +17,7 @@ struct ForwardPart {
     std::vector<int> ops;
     std::vector<int> position;  ///< per op; -1 if it is not in the forward part
     std::vector<int>
-        last_use;  ///< per tensor: last position that reads it, else its maker's; -1 outside the part
+        last_use;  ///< per tensor: position of its last reader, or of its maker if nothing reads it; or -1
     std::vector<int> crossing;       ///< per cut: number of tensors that cross it
     std::vector<std::int64_t> made;  ///< per position: bytes of its outputs
 };
@@ -55,8 +55,8 @@ ForwardPart forward_part(const Problem& problem) {
 /// Turns cuts into a run sequence.
 class SegmentPlan {
   public:
-    /// `cuts`: ascending positions. Segment s ends after cuts[s]. The last segment ends with the forward
-    /// part.
+    /// `cuts`: positions in ascending order. Segment s ends after position cuts[s]. The last segment ends
+    /// with the forward part.
     SegmentPlan(const FlatGraph& flat, const ForwardPart& part, const std::vector<int>& cuts)
         : flat_(flat),
           part_(part),
@@ -95,14 +95,15 @@ class SegmentPlan {
         for (int t : flat_.outputs[op]) {
             if (segment_[part_.last_use[t]] != segment) continue;
             dropped_[t] = true;
-            // A tensor that the backward part reads is needed again. A tensor that only forward ops read is
-            // needed again if one of these ops runs again.
+            // Marks a tensor that the backward part reads as needed again. `materialize` marks the tensors
+            // that ops read when they run again.
             for (int user : flat_.users[t])
                 needed_[t] = needed_[t] || (flat_.required[user] && part_.position[user] < 0);
         }
     }
 
-    /// Reruns the ops of a segment that the backward part needs, as far as they ran before the op `before`.
+    /// Reruns the ops of a segment that the backward part needs. `before` is the op that runs next; ops that
+    /// first run later are left out.
     void materialize(int segment, int before) {
         if (materialized_[segment]) return;
         materialized_[segment] = true;
@@ -128,8 +129,8 @@ class SegmentPlan {
     RunSequence runs_;
 };
 
-/// Returns the positions at which a cut is allowed. An articulation point is crossed by one tensor, or by
-/// none if the graph falls apart there.
+/// Returns the positions at which a cut is allowed. At most one tensor crosses a cut at an articulation
+/// point; if none does, the graph falls into two parts there.
 std::vector<int> allowed_cuts(const ForwardPart& part, bool articulation_points_only) {
     std::vector<int> cuts;
     for (int i = 0; i + 1 < static_cast<int>(part.ops.size()); ++i) {
@@ -138,7 +139,7 @@ std::vector<int> allowed_cuts(const ForwardPart& part, bool articulation_points_
     return cuts;
 }
 
-/// Returns the allowed cuts that are nearest to the cuts of equal segments.
+/// Returns the allowed cuts that are nearest to cuts into segments of equal length.
 std::vector<int> equal_segments(int forward_ops, int segments, const std::vector<int>& allowed) {
     std::vector<int> cuts;
     for (int s = 1; s < segments && !allowed.empty(); ++s) {

@@ -19,7 +19,7 @@
 namespace rematlas {
 
 /// Section 4.1 of the paper: about sqrt(n) segments of equal length, whatever the budget. The answer is
-/// infeasible if they do not fit the budget. Cost: linear.
+/// infeasible if the schedule with these segments exceeds the budget. Cost: linear.
 struct ChenSqrtOptions {
     int segments = 0;  ///< number of segments; 0: rounded square root of the number of forward ops
 };

@@ -10,8 +10,8 @@
 namespace rematlas {
 namespace {
 
-/// The trace of a program that runs the graph. `ops` has the graph's op for each op of the trace; -1 for the
-/// first one, which stands for the residents.
+/// The trace of a program that runs the graph. `ops` has the graph's op for each op of the trace, and -1 for
+/// the first op of the trace, which stands for the residents.
 struct GraphTrace {
     Trace trace;
     std::vector<int> ops;

@@ -11,9 +11,9 @@
 
 namespace rematlas::hierarchical {
 
-/// A schedule of a block in two parts: the runs before `outside`, and the runs after it. No count of bytes
-/// includes the tensors that the block is given. Between the two parts the step holds `saved` bytes and the
-/// tensors in `held` for this block.
+/// A schedule of a block in two parts: the runs before `outside` (the op that stands for the ops of other
+/// blocks, see `Subproblem`) and the runs after it. No count of bytes includes the tensors that the block is
+/// given. Between the two parts the step holds `saved` bytes and the tensors in `held` for this block.
 struct BlockOption {
     RunSequence forward, backward;  ///< ops of the block's subproblem
     std::int64_t forward_time = 0, backward_time = 0;
@@ -36,7 +36,7 @@ BlockOption measured(const Subproblem& block, const RunSequence& runs);
 /// part follow.
 RunSequence whole_sequence(const Subproblem& block, const BlockOption& option);
 
-/// The options of a block, and the forward pass of the block that saves nothing.
+/// The options of a block, and a forward pass that saves nothing.
 struct BlockOptions {
     BlockOption advance;               ///< makes the passed-on tensors; has no second part
     std::vector<BlockOption> options;  ///< no option dominates another; the fastest is the first
@@ -49,7 +49,7 @@ std::int64_t bytes_beside(const Subproblem& block);
 /// Returns a copy of the graph in which the marked tensors take no bytes.
 FlatGraph without_bytes(FlatGraph flat, const std::vector<std::uint8_t>& marked);
 
-/// Drops every option that another option dominates, and sorts the rest by time.
+/// Removes every option that another option dominates, and sorts the rest by time.
 void keep_best(std::vector<BlockOption>& options);
 
 /// Returns the option that runs each op once.

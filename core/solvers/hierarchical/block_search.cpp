@@ -28,8 +28,8 @@ class BlockSearch {
     /// Returns the best sequence for the limits. The search starts from the option in `known` that exceeds
     /// the limits least.
     BlockOption solve(std::int64_t saved, std::int64_t peak, const std::vector<BlockOption>& known) {
-        // `outside` gets as workspace the bytes that the limits leave free. So a schedule that saves more
-        // than `saved` bytes exceeds the peak.
+        // The workspace of `outside` is set to the bytes that the limits leave free, so that a schedule that
+        // saves more than `saved` bytes exceeds the limit on the peak.
         flat_.workspace[block_.outside] = std::max<std::int64_t>(0, peak - beside_ - saved);
         const auto excess = [&](const BlockOption& o) {
             return std::max<std::int64_t>(0, o.saved - saved) +
@@ -102,7 +102,8 @@ bool has_choice(const Subproblem& block) {
     return false;
 }
 
-/// The result of a search for a pair of limits. The result also answers tighter limits if it keeps them.
+/// The result of a search for a pair of limits. It also answers each tighter pair within which its saved
+/// bytes and its peak lie.
 struct Answered {
     std::int64_t saved_limit, peak_limit, saved, peak;
 

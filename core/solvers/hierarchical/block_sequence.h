@@ -1,5 +1,5 @@
-// A sequence of blocks as a chain for Rotor's dynamic program: each block is a stage, each of its options a
-// way.
+// A sequence of blocks as a chain for Rotor's dynamic program: each block is a stage, and each option of a
+// block is a way to run the stage.
 #pragma once
 
 #include <vector>
@@ -9,9 +9,10 @@
 
 namespace rematlas::hierarchical {
 
-/// Marks, by tensor of the whole graph, the forward tensors that the dynamic program can neither make again
-/// nor free: results, outputs of ops that may run only once, and tensors that are read by a stage other than
-/// their own and the next. The stages are the children of the tree's first block.
+/// Returns marks, by tensor of the whole graph, of the forward tensors that the dynamic program can neither
+/// make again nor free: results, outputs of ops that may run only once, and tensors that some stage reads
+/// that neither makes them nor comes right after the maker. The stages are the children of the tree's first
+/// block.
 std::vector<std::uint8_t> always_there(const FlatGraph& flat, const TrainingTree& tree);
 
 /// Returns the chain whose stages are the children of the table's first block. The table must have been made

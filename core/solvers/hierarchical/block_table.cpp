@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kMostCached = std::int64_t{256} << 20;  // bytes
 
-/// Returns, by op, its place: the inverse of `CanonicalBlock::ops`.
+/// Returns the place of each op, which is the inverse of `CanonicalBlock::ops`.
 std::vector<std::int32_t> places_in(const CanonicalBlock& block) {
     std::vector<std::int32_t> place(block.ops.size());
     for (std::size_t i = 0; i < place.size(); ++i) place[block.ops[i]] = static_cast<std::int32_t>(i);
@@ -219,8 +219,8 @@ BlockOptions BlockTable::combined(int b, std::uint64_t seed, const Deadline& dea
     const std::int64_t most = std::max(all.forward_peak, all.backward_peak);
     const std::int64_t least = std::min(most, least_peak(part.flat).bytes.value);
     LevelSchedule schedule = level.once(std::vector<std::int32_t>(level.size(), 0));
-    // Blocks with children need far more bytes than a tight budget leaves for them. So the limits are closer
-    // together where the limits are small.
+    // With a tight budget, blocks with children get only a small part of the bytes that they take without
+    // reruns. So the limits grow exponentially, with more of them near the least peak.
     const double growth =
         std::log(static_cast<double>(most) / static_cast<double>(std::max<std::int64_t>(least, 1)));
     for (int p = options_.level_peak_limits; p-- > 0;) {

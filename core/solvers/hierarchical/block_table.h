@@ -22,7 +22,7 @@ namespace rematlas::hierarchical {
 
 struct BlockTableOptions {
     BlockSearchOptions bottom;
-    int level_saved_limits = 5, level_peak_limits = 6;  ///< numbers of limits for blocks that have children
+    int level_saved_limits = 5, level_peak_limits = 6;  ///< numbers of limits, for blocks that have children
     int level_moves = 20'000;                           ///< moves of the annealing for each pair of limits
     /// The limits of a level's integer program, which runs after the annealing of the level. Without a value,
     /// only the annealing runs.
@@ -66,7 +66,7 @@ class BlockTable {
 
   private:
     BlockOptions combined(int block, std::uint64_t seed, const Deadline& deadline) const;
-    /// Returns whether new options were stored in the cache.
+    /// Finds the options of a block. Returns whether new options were stored in the cache.
     bool solve_block(int block, const Deadline& deadline, const OptionCache& cache);
     bool take_cached(int block, const std::string& key, const OptionCache& cache);
     void keep_in(const OptionCache& cache, const std::string& key, int block) const;
@@ -76,13 +76,13 @@ class BlockTable {
     FlatGraph flat_;
     const BlockTableOptions& options_;
     const TrainingTree tree_;
-    // The next four are indexed by block. The first block is the whole step: its entries are empty, and its
-    // class is -1.
+    // The next four vectors are indexed by block. The first block is the whole step: its entries are empty,
+    // and its class is -1.
     std::vector<Subproblem> parts_;
     std::vector<CanonicalBlock> canonical_;
     std::vector<int> class_;
     std::vector<BlockOptions> options_of_;
-    std::vector<std::vector<int>> of_class_;  ///< by class: the blocks of the class, ascending
+    std::vector<std::vector<int>> of_class_;  ///< by class: the blocks of the class, in ascending order
 };
 
 }  // namespace rematlas::hierarchical

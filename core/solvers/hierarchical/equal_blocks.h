@@ -16,14 +16,14 @@ namespace rematlas::hierarchical {
 struct CanonicalBlock {
     std::vector<std::int32_t> ops;    ///< op at each place
     std::vector<std::int64_t> times;  ///< ns, by place
-    std::string structure;            ///< everything that decides about schedules and their bytes, except
-                                      ///< times
+    std::string structure;            ///< text with everything except times that schedules and their bytes
+                                      ///< depend on
 };
 
 /// Puts the ops into an order in which they can run. Among the ops that can come next, the op with the least
-/// hash of everything before and behind it comes first (Weisfeiler and Leman, 1968, along the edges of a
-/// DAG). Ops that the hash cannot tell apart, such as those of equal branches, keep their order. So two equal
-/// blocks may get different structures, but different blocks never get equal structures. Cost: n log n.
+/// hash comes first. The hash covers everything before and after the op (Weisfeiler and Leman, 1968, along
+/// the edges of a DAG). Ops with equal hashes, such as those of equal branches, keep their order. So two
+/// equal blocks may get different structures, but different blocks never get equal structures. Cost: n log n.
 CanonicalBlock canonical(const Subproblem& block);
 
 /// Returns the sum of the absolute differences between `times` and `of`, as a share of the sum of `of`.
@@ -45,7 +45,7 @@ class EqualBlocks {
     };
     double tolerance_;
     int size_ = 0;
-    std::map<std::string, std::vector<Member>> members_;  ///< by structure: the first block of each class
+    std::map<std::string, std::vector<Member>> members_;  ///< for each structure: first block of each class
 };
 
 }  // namespace rematlas::hierarchical

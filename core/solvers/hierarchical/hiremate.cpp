@@ -24,8 +24,8 @@ constexpr double kStartShare = 0.1;                      // share of the time fo
 constexpr int kFirstCycles = 10, kLastCycles = 50;       // cycles of annealing if no schedule fits
 constexpr double kSequenceShare = 0.3;                   // share of the time for the sequence of blocks
 constexpr double kBlockShare = 0.6;                      // share of the remaining time for options of blocks
-// How many times as many moves the last level gets with the memory limit that gave the best result. A later
-// number is tried only if the number before it improved the schedule.
+// The last level is annealed again with the memory limit that gave the best result, for this many times as
+// many moves. The second number is tried only if the first improved the schedule.
 constexpr std::uint64_t kTopMoves[] = {2, 6};
 
 /// The data that the budgets of one problem share. Each part is computed at its first use, within the limits
@@ -36,8 +36,8 @@ class Shared {
     Shared(const Problem& problem, const HiremateOptions& options) : problem_(problem), options_(options) {}
 
     /// Returns Rotor's dynamic program over the sequence of blocks, for budgets up to `largest`. (The paper
-    /// uses it next to the nested levels.) Null if the options do not ask for it or the step is no such
-    /// sequence.
+    /// uses this program besides the nested levels.) Returns null if the options do not ask for it or the
+    /// step is not a sequence of blocks.
     const Solver* sequence(Bytes largest, const Limits& limits) {
         if (!is_sequence_known_) {
             is_sequence_known_ = true;
@@ -124,8 +124,8 @@ class Hiremate final : public Solver {
         anneal_until_it_fits(flat, budget, kFirstCycles, soon, best);
     }
 
-    /// Anneals until a schedule fits. A number of cycles ends the search, so that a budget that cannot be
-    /// kept does not take all the time.
+    /// Anneals until a schedule fits, but for at most `cycles` cycles. Without this limit, the search would
+    /// use up the time if no schedule fits the budget.
     void anneal_until_it_fits(const FlatGraph& flat, Bytes budget, int cycles, const Deadline& deadline,
                               Incumbent& best) const {
         if (best.fits()) return;
@@ -141,11 +141,11 @@ class Hiremate final : public Solver {
         }
     }
 
-    /// The last level's answer for one memory limit.
+    /// The schedule that was found for the last level under one memory limit.
     struct Searched {
-        std::int64_t room;  ///< bytes that the level may hold
+        std::int64_t room;  ///< the memory limit: bytes that the level may hold besides the residents
         LevelSchedule schedule;
-        Candidate found;  ///< the runs of the schedule, measured
+        Candidate found;  ///< the runs of the schedule, with their exact cost
     };
 
     void offer_from_levels(const BlockTable& table, const FlatGraph& flat, Bytes budget,
@@ -170,7 +170,7 @@ class Hiremate final : public Solver {
             Searched one = searched(room, level.once(std::vector<std::int32_t>(level.size(), 0)), 1);
             if (!nearest || one.found.better_than(nearest->found, budget.value)) nearest = std::move(one);
         }
-        // If the levels are still worse than the sequence here, more moves would not change that.
+        // Gives up if the result is still worse than that of the sequence: more moves would not help.
         if (sequence && !nearest->found.better_than(*sequence, budget.value)) return;
         for (const std::uint64_t times : kTopMoves) {
             const std::int64_t before = nearest->found.time;
@@ -179,7 +179,8 @@ class Hiremate final : public Solver {
         }
     }
 
-    /// Anneals the whole step if it is a single bottom block, so that there is no level to choose at.
+    /// Anneals the ops of the whole step. Called if the step is a single bottom block, so that it has no
+    /// level that could be annealed.
     void offer_from_one_block(const FlatGraph& flat, Bytes budget, const Deadline& deadline,
                               Incumbent& best) const {
         const AnnealingOptions options;
@@ -213,7 +214,7 @@ class Hiremate final : public Solver {
     const HiremateOptions options_;
 };
 
-/// Answers many budgets of one problem.
+/// Solves one problem for many budgets.
 class HiremateUpTo final : public Solver {
   public:
     HiremateUpTo(const Hiremate& solver, const HiremateOptions& options, const Problem& problem,

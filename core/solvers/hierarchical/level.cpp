@@ -8,8 +8,8 @@ namespace rematlas::hierarchical {
 
 Level::Level(const FlatGraph& whole, std::vector<LevelBlock> blocks, const Subproblem* parent)
     : whole_(whole), blocks_(std::move(blocks)), parent_(parent), number_(whole.tensor_count, -1) {
-    // Only tensors that some block makes for others get numbers in the level. All other tensors are given to
-    // the level.
+    // Only tensors that some block makes for other blocks or leaves until the end get numbers in the level.
+    // All other tensors that the blocks read are given to the level.
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
         const Subproblem& block = *blocks_[b].block;
         for (const int t : block.passed_on) maker_[number(block.tensor_of[t])] = static_cast<std::int32_t>(b);
@@ -95,9 +95,9 @@ void Level::find_ops_that_run_once() {
     }
 }
 
-/// Merges tensors that all visits treat alike, because the cost of a move is linear in the tensors that the
-/// visits touch. Most of these tensors are gradients of parameters: one visit makes them, and only the end of
-/// the step reads them.
+/// Merges tensors that are read and made by the same visits. This makes moves of the annealing cheaper,
+/// because their cost is linear in the tensors that the visits touch. Most merged tensors are gradients of
+/// parameters: one visit makes them, and they stay until the end of the step.
 void Level::merge_alike() {
     std::vector<Interface*> lists{&outside_};
     for (BlockInterface& block : interfaces_) {
@@ -190,7 +190,7 @@ LevelSchedule Level::once(std::vector<std::int32_t> option) const {
     return schedule;
 }
 
-// Tensors are kept as in run sequences: a tensor is kept between two events if the second event reads it.
+// As in run sequences, a tensor is kept between two visits that touch it if the second visit reads it.
 LevelCost Level::cost_of(const LevelSchedule& schedule, std::int64_t budget) const {
     enum : std::uint8_t { none, read, made };
     const std::size_t visits = schedule.visits.size();

@@ -2,7 +2,7 @@
 //
 //     Level level(whole, blocks, parent);
 //     LevelSchedule schedule = level.once(choice);
-//     level.cost_of(schedule, budget);         // from what the options cost: not below the exact peak
+//     level.cost_of(schedule, budget);         // from the costs of the options; never below the exact peak
 //     level.lowered(schedule);                 // the runs of the whole graph's ops
 #pragma once
 
@@ -20,8 +20,8 @@ struct LevelBlock {
     const BlockOptions* options;
 };
 
-/// One run of a block: forward without saving (`advance`), forward with its option (`save`), or backward.
-/// `outside` stands for everything that runs between the forward and the backward part of the level.
+/// One run of a block: forward without saving (`advance`), forward with the chosen option (`save`), or
+/// backward. `outside` stands for everything that runs between the forward and backward parts of the level.
 struct Visit {
     enum class Kind : std::uint8_t { advance, save, backward, outside };
     std::int32_t block = 0;  ///< for `outside`: the number of blocks
@@ -29,9 +29,9 @@ struct Visit {
     bool operator==(const Visit&) const = default;
 };
 
-/// A schedule saves each block once and runs its backward once after that. A block may advance any number of
-/// times before its backward visit. Exception: a block whose forward part has an op that may run only once,
-/// and whose output is read, may not advance.
+/// A schedule saves each block once, and later runs the block's backward once. A block may advance any number
+/// of times before its backward visit. Exception: a block may not advance if its forward part has an op that
+/// may run only once and whose output is read.
 struct LevelSchedule {
     std::vector<Visit> visits;
     std::vector<std::int32_t> option;  ///< by block: the index of its option
@@ -54,16 +54,16 @@ class Level {
     int size() const { return static_cast<int>(blocks_.size()); }
     const std::vector<BlockOption>& options(int block) const { return blocks_[block].options->options; }
 
-    /// Returns the schedule that saves each block in order and then runs the backwards in reverse order.
+    /// Returns the schedule that saves all blocks in order and then runs their backwards in reverse order.
     LevelSchedule once(std::vector<std::int32_t> option) const;
 
-    /// Sets the bytes that `outside` takes besides the tensors that it reads and makes. These bytes limit the
-    /// bytes that the level can save.
+    /// Sets the bytes that `outside` takes besides the tensors that it reads and makes. The more bytes it
+    /// takes, the fewer bytes the level can save.
     void set_workspace(std::int64_t bytes);
 
-    /// Returns time and bytes of a schedule. The bytes leave out residents and the tensors that the parent is
-    /// given. The peak is never below the peak of the lowered runs. Cost: linear in the tensors that the
-    /// visits read and make.
+    /// Returns time and bytes of a schedule. The bytes do not include the residents, nor the tensors that the
+    /// parent is given. The peak is never below the exact peak of the runs (`lowered`). Cost: linear in the
+    /// tensors that the visits read and make.
     LevelCost cost_of(const LevelSchedule& schedule, std::int64_t budget) const;
 
     /// Returns only the time of `cost_of`, in ns. Cost: linear in the visits.
@@ -73,9 +73,9 @@ class Level {
     /// once run at the first visit of their block.
     RunSequence lowered(const LevelSchedule& schedule) const;
 
-    // The functions from here on are used by the level's integer program (level_model.h). Tensors of the
-    // level are numbered from 0. Tensors that are read and made by the same visits, whatever the options,
-    // count as one tensor.
+    // The level's integer program (level_model.h) uses the functions from here on. Tensors of the level are
+    // numbered from 0. Tensors that are read and made by the same visits, whatever the options, count as one
+    // tensor.
     /// The tensors that a visit reads and makes.
     struct Interface {
         std::vector<std::int32_t> reads, makes;
@@ -103,7 +103,8 @@ class Level {
         return options(block)[option].backward_peak - interfaces_[block].counted[option];
     }
 
-    /// Returns, ascending, the blocks of the level that make tensors read by the forward part of this block.
+    /// Returns the blocks of the level that make tensors which the forward part of `block` reads, in
+    /// ascending order.
     const std::vector<std::int32_t>& makers_of(int block) const { return makers_[block]; }
 
   private:
@@ -134,8 +135,8 @@ class Level {
     const FlatGraph& whole_;
     const std::vector<LevelBlock> blocks_;
     const Subproblem* parent_;
-    std::vector<std::int32_t> number_;  ///< by tensor of the whole graph: its number in the level, or -1
-    std::vector<std::int32_t> maker_;   ///< by tensor of the level: the block that passes it on, or -1
+    std::vector<std::int32_t> number_;  ///< by tensor of the whole graph: number in the level, or -1
+    std::vector<std::int32_t> maker_;   ///< by tensor of the level: block that passes the tensor on, or -1
     std::vector<std::int64_t> bytes_;   ///< by tensor of the level
     std::vector<std::int32_t> results_;
     std::vector<BlockInterface> interfaces_;
@@ -145,8 +146,8 @@ class Level {
     std::int64_t always_bytes_ = 0;
     std::int64_t workspace_ = 0;
     std::vector<std::int32_t> touched_;  ///< tensors that visits read or make
-    std::vector<Play> plays_;  ///< for each block, its advance, then its save and backward visits by option;
-                               ///< `outside` comes last
+    std::vector<Play> plays_;  ///< for each block: its advance visit, then by option its save visit and its
+                               ///< backward visit; `outside` comes last
     std::vector<std::int32_t> first_play_;  ///< by block, then for `outside`: index into `plays_`
     // Buffers of `cost_of`.
     mutable std::vector<const Play*> playing_;

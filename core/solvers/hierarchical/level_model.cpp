@@ -24,8 +24,8 @@ void LevelModel::Sum::add(const Sum& other, double factor) {
     constant += factor * other.constant;
 }
 
-/// Says whether a block may run forward in a stage: from its own forward stage to its own backward stage, or
-/// only in its forward stage if it may run forward only once.
+/// Says whether a block may run forward in a stage. A block may run in all stages from its own forward stage
+/// to its own backward stage, or only in its forward stage if it may run forward only once.
 bool LevelModel::may_run(int stage, int block) const {
     return stage >= block && stage <= (level_.runs_forward_once(block) ? block : backward_stage(block));
 }
@@ -146,8 +146,8 @@ void LevelModel::add_stage(int stage) {
     add_memory(stage);
 }
 
-/// Adds rows that make sure that each tensor that a visit reads was kept for the stage or is made earlier in
-/// the stage.
+/// Adds rows for the tensors that the visits of the stage read. Each such tensor was kept for the stage or is
+/// made earlier in the stage.
 void LevelModel::add_reads(int stage) {
     const auto need = [&](const Sum& reader, int tensor) {
         Sum lacking = reader;
@@ -233,7 +233,7 @@ void LevelModel::add_memory(int stage) {
                           static_cast<double>(level_.options(b)[k].forward_peak) * byte_scale_);
             add_row(b, visit);
         }
-        // After the visit, a tensor that this block or an earlier block passes on exists only if it has a
+        // A tensor that this block or an earlier block passes on exists after the visit only if it has a
         // later use.
         for (int t = 0; t < level_.tensor_count(); ++t) {
             if (level_.maker(t) < 0 || level_.maker(t) > b) continue;

@@ -1,10 +1,11 @@
 // The mixed-integer program of one level (H-ILP: Gusak et al., ICML 2025). It decides in which stages each
 // block runs, and with which option.
 //
-// The class of schedules: each block's first forward visit has a stage, in order. Then `outside` has a stage,
-// and then each backward visit, in reverse order. Before its own visit, a stage may run blocks forward again,
-// in order and each at most once. A block is saved once. Memory is counted as in `Level::cost_of`: a tensor
-// is freed after a visit if no later visit of the stage needs it and the next stage does not keep it.
+// The class of schedules: the first forward visits of the blocks have a stage each, in order. The next stage
+// is that of `outside`, and then each backward visit has a stage, in reverse order. Before its own visit, a
+// stage may run blocks forward again, in order and each at most once. A block is saved once. Memory is
+// counted as in `Level::cost_of`: a tensor is freed after a visit if no later visit of the stage needs it and
+// the next stage does not keep it.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +32,8 @@ class LevelModel {
     /// Returns the schedule for an integral solution.
     LevelSchedule decode(std::span<const double> values) const;
 
-    /// Returns the point of the integer program for a schedule, or nullopt if the schedule is not in the
-    /// class. Reruns are sorted within their stages.
+    /// Returns the values of the columns for a schedule, or nullopt if the schedule is not in the class. The
+    /// reruns of each stage are sorted.
     std::optional<std::vector<double>> encode(const LevelSchedule& schedule) const;
 
   private:
@@ -63,8 +64,8 @@ class LevelModel {
     Sum chosen(int block, int option) const;
     Sum saved_before(int stage, int block) const;  ///< saved bytes before the visit of `block`
     Sum kept(int stage, int tensor) const;         ///< 1 if the tensor exists when the stage begins
-    /// Returns the uses of the tensor after the visit of `block`, each as a sum that is 1 if the use takes
-    /// place. The tensor must stay if any sum is 1.
+    /// Returns the possible uses of the tensor after the visit of `block`, each as a sum that is 1 if the use
+    /// takes place. The tensor must stay if any sum is 1.
     std::vector<Sum> needs_after(int stage, int block, int tensor) const;
     double value(const Sum& sum, std::span<const double> values) const;
 
@@ -86,8 +87,8 @@ class LevelModel {
     MilpModel milp_;
 };
 
-/// Returns the best schedule of the integer program if it is better than `start`, else `start`. The library
-/// starts from `start` if `start` fits and is in the class. Ends at most 50 ms after the deadline.
+/// Returns the best schedule that the integer program gave if it is better than `start`, else `start`. The
+/// library starts from `start` if `start` fits and is in the class. Ends at most 50 ms after the deadline.
 LevelSchedule solve_programme(const Level& level, LevelSchedule start, std::int64_t budget,
                               const ProgrammeLimits& limits, const Deadline& deadline);
 

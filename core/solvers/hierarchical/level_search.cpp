@@ -134,7 +134,7 @@ class LevelAnnealer {
         return true;
     }
 
-    /// Inserts, right before a visit, advances of the blocks that make the tensors that the visit reads. So
+    /// Inserts advances, right before a visit, of blocks that make tensors which the visit reads, so that
     /// these tensors need not be kept until then.
     void feed(LevelSchedule& schedule, int at, int block, int& fed) {
         for (const int maker : level_.makers_of(block)) {
@@ -169,8 +169,8 @@ class LevelAnnealer {
         return false;
     }
 
-    /// Inserts an advance right before a visit: of the visited block, or of a block that makes a tensor that
-    /// it reads.
+    /// Inserts, right before a visit, an advance of the visited block or of a block that makes a tensor which
+    /// the visited block reads.
     bool advance_again(LevelSchedule& schedule) {
         const int at = random_.below(static_cast<int>(schedule.visits.size()));
         const Visit visit = schedule.visits[at];

@@ -13,8 +13,8 @@ struct LevelTask {
     std::int64_t budget = 0;  ///< bytes, as `Level::cost_of` counts them
     std::uint64_t seed = 1;
     std::uint64_t moves = 20'000;
-    const std::vector<std::int32_t>* group = nullptr;  ///< by block: equal blocks have equal numbers; null if
-                                                       ///< no blocks count as equal
+    const std::vector<std::int32_t>* group = nullptr;  ///< by block: a number, the same for equal blocks;
+                                                       ///< null if no blocks count as equal
 };
 
 /// Returns the best schedule that the search saw: the fastest within the budget, or else the schedule with

@@ -88,7 +88,7 @@ void OptionCache::shrink(std::int64_t most_bytes) const {
     std::int64_t all = 0;
     std::error_code error;
     for (fs::directory_iterator i(folder_, error), end; !error && i != end; i.increment(error)) {
-        std::error_code gone;  // set if another process removed the file
+        std::error_code gone;  // set if another process has removed the file since it was listed
         const auto bytes = static_cast<std::int64_t>(i->file_size(gone));
         const fs::file_time_type time = gone ? fs::file_time_type() : i->last_write_time(gone);
         if (gone || i->path().extension() != kSuffix) continue;

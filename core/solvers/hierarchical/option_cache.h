@@ -32,14 +32,14 @@ class OptionCache {
     /// The first `keep` makes the folder. With an empty path, nothing is stored or found.
     explicit OptionCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-    /// Returns the options stored under `key`, if the times differ by at most `tolerance` (`times_apart`).
-    /// `key` must contain everything else that decides about the options. All places in the result are below
-    /// the number of ops; whether the sequences can run is not checked.
+    /// Returns the options stored under `key`, if their times differ from `times` by at most `tolerance`
+    /// (`times_apart`). `key` must contain everything besides the times that the options depend on. All
+    /// places in the result are below the number of ops; whether the sequences can run is not checked.
     std::optional<CachedOptions> find(std::string_view key, const std::vector<std::int64_t>& times,
                                       double tolerance) const;
 
-    /// Stores options. Does nothing if the folder cannot be written to, because a failing cache must not stop
-    /// the search.
+    /// Stores options. Does nothing if it cannot write to the folder, because the search must go on without a
+    /// cache.
     void keep(std::string_view key, const CachedOptions& found) const;
 
     /// Removes the oldest files until at most `most_bytes` are left.

@@ -7,8 +7,8 @@
 
 namespace rematlas {
 
-/// Makes the solver without recomputation. It takes any graph, in linear time. The answer is infeasible if
-/// the peak exceeds the budget.
+/// Makes the solver that never recomputes. It accepts any graph and takes linear time. The answer is
+/// infeasible if the peak exceeds the budget.
 std::unique_ptr<Solver> make_keep_all(NoOptions = {});
 extern const SolverEntry keep_all_solver;
 

@@ -71,7 +71,7 @@ void AwayProgramme::add_made() {
     for (auto& [key, gaps] : alike) {
         const auto& [begin, end, stays_away, forced] = key;
         const Sum bytes = bytes_of(add_item(std::move(gaps)));
-        // A tensor that an op on the host makes is already there and need not be copied to the host.
+        // A tensor that an op on the host makes need not be copied to the host.
         const int returns = stays_away ? stages() : std::max(end, begin + 1);
         flows_.push_back(
             {.bytes = bytes, .leaves = begin, .returns = returns, .out = !forced, .in = !stays_away});
@@ -79,8 +79,8 @@ void AwayProgramme::add_made() {
     }
 }
 
-/// Adds the tensors that after some run only ops on the host read, such as gradients. They leave the device
-/// for good after their last event on it.
+/// Adds the tensors, such as gradients, whose last readers are ops on the host. These tensors leave the
+/// device for good after their last use there.
 void AwayProgramme::add_read_on_host() {
     std::vector<int> last(flat_.tensor_count, kStart);
     for (int run = 0; run < lives_.run_count(); ++run)
@@ -96,7 +96,7 @@ void AwayProgramme::add_read_on_host() {
 }
 
 /// Adds columns for the time from each stage to the end of the step. This time must suffice for the ops that
-/// the host still has to run. `time`: by stage, the column of its time.
+/// the host still has to run. `time`: the column of each stage's time.
 void AwayProgramme::add_host_work(const std::vector<int>& time) {
     std::vector<std::int64_t> work(time.size(), 0);  // ns of host work from the first host op of the stage on
     std::int64_t left = 0;
@@ -124,7 +124,7 @@ void AwayProgramme::add_residents() {
     for (std::size_t g = 0; g < lives_.gaps.size(); ++g)
         if (lives_.is_resident(lives_.gaps[g].tensor))
             gaps_of[lives_.gaps[g].tensor].push_back(static_cast<std::int32_t>(g));
-    // Residents are alike if their events are in the same stages and the same gaps of them may be away.
+    // Residents form a group if their events are in the same stages and they may be away in the same gaps.
     std::map<std::vector<int>, std::vector<std::vector<std::int32_t>>> alike;
     for (int t = 0; t < flat_.tensor_count; ++t) {
         if (gaps_of[t].empty()) continue;
@@ -204,13 +204,13 @@ std::vector<CopyFlows::Stage> AwayProgramme::needs() const {
 }
 
 std::vector<char> AwayProgramme::rounded(std::span<const double> values) const {
-    constexpr double kNearly = 1e-6;  // share of an item below which it counts as nothing
+    constexpr double kNearly = 1e-6;  // a smaller fraction of an item counts as nothing
     std::vector<char> away = lives_.least_away();
     for (const Item& item : items_) {
         const double share = values[static_cast<std::size_t>(item.column)];
         auto missing = static_cast<std::int64_t>((share - kNearly) * static_cast<double>(item.bytes));
-        // Takes the heaviest gaps first, as long as they fit into the missing bytes. At the end the lightest
-        // gap that covers the rest is added.
+        // Takes the gaps with the most bytes first, as long as they fit into the missing bytes. At the end
+        // adds the smallest gap that covers the rest.
         std::int32_t completing = -1;
         for (const std::int32_t g : item.gaps) {
             const std::int64_t bytes = flat_.bytes[lives_.gaps[g].tensor];

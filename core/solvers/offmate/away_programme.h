@@ -1,5 +1,5 @@
-// A linear program that decides, for a sequence of runs, which tensors are on the host between which of their
-// events. Its solution is rounded to whole tensors.
+// A linear program that decides, for a sequence of runs, in which gaps tensors are on the host. A gap is the
+// time between two runs that make or use the tensor. The solution is rounded to whole tensors.
 //
 //     const AwayProgramme programme(flat, lives, {.links = links, .budget = budget});
 //     const Result<MilpAnswer> answer = solve_milp(library, programme.milp(), {});
@@ -9,12 +9,12 @@
 // numbers of runs. A stage for the start comes before them and a stage for the end after them. Gaps that
 // begin and end in the same stages form one item, and any fraction of an item may be away (copy_flows.h has
 // the rows). Residents that are touched in the same stages form a group, and a fraction of the group lives on
-// the host. That fraction is away at the start and after its last event, and it need not be copied to the
+// the host. This fraction is away at the start and after its last event, and it need not be copied to the
 // host before it is changed. A resident that is never changed has a copy on the host in any case. Tensors
-// whose last readers are ops on the host leave for good. A step lasts at least until the host is done: from
-// the stage of each host op on, the stages take at least the time of all remaining host ops. The memory of a
-// stage is the most that its runs need if all tensors stay, minus the bytes that are away. Rounding moves at
-// least the fraction of each item, in whole tensors, so the budget is kept to the byte.
+// whose last readers are ops on the host leave the device for good. A step lasts at least until the host is
+// done: from the stage of each host op on, the stages take at least the time of all remaining host ops. The
+// memory of a stage is the most that its runs need if all tensors stay, minus the bytes that are away.
+// Rounding moves at least the fraction of each item, in whole tensors, so the budget is kept exactly.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct AwayLimits {
     std::optional<std::int64_t> host_budget = {};
     std::int64_t least_copy = 0;  ///< bytes; smaller tensors stay on the device
     int most_stages = 150;
-    double price = 0.01;  ///< price of link time in the objective, as a share of time
+    double price = 0.01;  ///< in the objective, a second of copying counts as this many seconds
 };
 
 class AwayProgramme {
@@ -44,11 +44,11 @@ class AwayProgramme {
     /// `flat` and `lives` must outlive the object. Cost: linear.
     AwayProgramme(const FlatGraph& flat, const Lifetimes& lives, const AwayLimits& limits);
 
-    /// No column is integer. The program is infeasible if no fractions keep the budget.
+    /// No column is integer. The program is infeasible if no fractions fit the budget.
     const MilpModel& milp() const { return milp_; }
 
-    /// Returns, by gap, whether the tensor is away according to `values`. Of each item, at least the bytes of
-    /// its fraction are away.
+    /// Returns, by gap, whether the tensor is away if the columns have these values. At least as many bytes
+    /// of each item are away as its fraction says.
     std::vector<char> rounded(std::span<const double> values) const;
 
   private:
@@ -80,8 +80,8 @@ class AwayProgramme {
     MilpModel milp_;
     std::vector<Item> items_;
     std::vector<CopyFlows::Item> flows_;
-    std::vector<std::pair<int, std::int64_t>> leaving_for_good_;  ///< a stage, and the bytes that leave for
-                                                                  ///< good after it
+    std::vector<std::pair<int, std::int64_t>> leaving_for_good_;  ///< (stage, bytes that leave for good after
+                                                                  ///< the stage)
     Sum on_host_;
 };
 

@@ -88,7 +88,7 @@ Sum BlockProgramme::chosen(int block, int k, double factor) const {
     return sum;
 }
 
-/// Adds a column for bytes that are away, and limits it to the sum `most`.
+/// Adds a column for a number of bytes that are away, which may be at most the sum `most`.
 int BlockProgramme::away_at_most(const Sum& most) {
     const int column = milp_.add_column({});
     Sum row;
@@ -136,7 +136,7 @@ void BlockProgramme::add_passed_on(int t) {
     int last_forward = forward_stage(level_.maker(t));
     for (int b = level_.maker(t) + 1; b < blocks(); ++b)
         if (reads(level_.forward(b))) last_forward = forward_stage(b);
-    // The backward readers by stage. Each has a sum that is 1 if it reads the tensor.
+    // The backward readers in the order of their stages, each with a sum that is 1 if it reads the tensor.
     std::vector<std::pair<int, Sum>> readers;
     for (int b = blocks(); b-- > 0;) {
         Sum need;
@@ -157,7 +157,7 @@ void BlockProgramme::add_passed_on(int t) {
     Sum always;
     always.constant = 1;
     add_bytes(forward_stage(level_.maker(t)) + 1, last_forward, always);
-    int needed = -1;  // column that is 1 if a later reader needs the tensor, or -1
+    int needed = -1;  // column that is 1 if a later reader needs the tensor; -1 if there is no later reader
     for (std::size_t r = readers.size(); r-- > 0;) {
         const int column = milp_.add_column({.lower = 0, .upper = 1});
         Sum own;
@@ -183,7 +183,8 @@ void BlockProgramme::add_passed_on(int t) {
     flows_.push_back({away, last_forward, readers.front().first, true, true});
 }
 
-/// Adds the tensors that backward visits make. Each exists from the visit that makes it to its last reader.
+/// Adds the bytes of the tensors that backward visits make. Each tensor exists from the visit that makes it
+/// to its last reader.
 void BlockProgramme::add_made_backward() {
     std::vector<int> made(static_cast<std::size_t>(level_.tensor_count()), -1), read(made);
     for (int b = 0; b < blocks(); ++b) {

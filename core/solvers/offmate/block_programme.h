@@ -1,26 +1,26 @@
-// OffMate's integer program: it chooses an option for each block of the step, and which bytes are on the host
-// meanwhile.
+// OffMate's integer program: it chooses an option for each block of the step, and the bytes that are on the
+// host meanwhile.
 //
 //     const BlockProgramme programme(graph, flat, level, blocks, placed_runs, limits);
 //     const Result<MilpAnswer> answer = solve_milp(library, programme.milp(), {});
 //     RunSequence runs = level.lowered(programme.decode(answer->values));
 //
 // Source: OffMate (2024; core/solvers/offmate/offmate.h). Each block runs forward once, with an option that
-// saves some of its tensors and makes others again, and backward once. So all recomputation comes from the
+// saves some of its tensors and makes others again, and backward once. So all recomputation is part of the
 // options. "Away" means on the host and not on the device.
 // Columns, besides those of copy_flows.h:
 //     x[b,k]   integer: block b runs with option k; exactly one k for each block
-//     u[t,r]   tensor t, passed on by block maker(t), is needed by its backward reader r or a later one
-//     a[b]     bytes saved by block b that are away between its forward and its backward run
-//     c[t]     bytes of a passed-on tensor that are away from its last forward to its first backward reader
-//     h[g]     of a group of residents touched in the same stages: the fraction that lives on the host
-//     i[g,j]   of the same group: the fraction that is away between two of these stages
+//     u[t,r]   1 if tensor t, which a block passes on, is needed by its backward reader r or a later reader
+//     a[b]     bytes saved by block b that are away between the block's forward and backward run
+//     c[t]     bytes of a passed-on tensor t that are away between its last forward and first backward reader
+//     h[g]     fraction of group g that lives on the host; a group has residents touched in the same stages
+//     i[g,j]   fraction of group g that is away between stage j of these stages and the next
 // The stages are the start, the forward runs of the blocks, their backward runs in reverse order, each with
 // the optimizer's ops that follow it, and the end. The compute time of a stage is that of the chosen options.
 // Its bytes are all residents and the bytes that Level::cost_of counts for the options. A tensor made by a
-// backward run exists until its last reader; results may end on the host. Every integral solution is a
-// schedule in which any number of bytes of a tensor can be copied. The linear program on the runs
-// (away_programme.h) then decides about whole tensors.
+// backward run exists until its last reader; results may end on the host. In the schedule of a solution,
+// parts of tensors may be copied. The linear program on the runs (away_programme.h) then decides about whole
+// tensors.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ struct BlockLimits {
     std::int64_t least_copy = 0;  ///< bytes; smaller residents stay on the device
     bool activations = true;      ///< whether tensors that ops make may be away
     bool residents = false;       ///< whether residents may be away, and results may end on the host
-    double price = 0.01;          ///< price of link time in the objective, as a share of time
-    int most_options = 500;       ///< for all blocks together
+    double price = 0.01;          ///< in the objective, a second of copying counts as this many seconds
+    int most_options = 500;       ///< limit on the options to choose from, for all blocks together
 };
 
 class BlockProgramme {

@@ -1,5 +1,6 @@
 // Keeps track of where tensors are while steps are written, and of when copies and ops on the host are done.
-// The clock is that of the simulator. It goes on step by step, so that code can decide which step comes next.
+// Each written step advances a clock exactly as in the simulator, so that the caller can decide which step
+// comes next.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace rematlas::offmate {
 struct Place {
     bool on_device = false, on_host = false;
     bool lives_on_host = false;  ///< a resident whose bytes are counted on the host during the whole step
-    int to_host = -1, to_device = -1, host_op = -1, host_write = -1;  ///< works of the queues; -1: none
+    int to_host = -1, to_device = -1, host_op = -1, host_write = -1;  ///< last copies and ops; -1: none
 };
 
 class ClockedPlaces {
@@ -30,19 +31,18 @@ class ClockedPlaces {
     std::int64_t now() const { return queues_.now(); }
     std::int64_t link_busy_until() const {
         return busy_until_;
-    }  ///< ns: when the link to the host becomes idle, if nothing slows its copies down
+    }  ///< time in ns at which the link to the host becomes idle, if nothing slows its copies down
     std::vector<Step> take_steps() { return std::move(steps_); }
 
-    /// Returns the time in ns of a copy of the tensor to the host if nothing else slows it down, latency
-    /// included.
+    /// Returns how many ns a copy of the tensor to the host takes with its latency, if nothing slows it down.
     std::int64_t time_out(int tensor) const;
     std::int64_t time_in(int tensor) const;
     /// Says whether no copy of the tensor to the host is under way.
     bool has_left(int tensor) const { return queues_.done(places_[tensor].to_host); }
-    /// Says whether no copy of the tensor is under way, and no op on the host that reads, changes or makes
-    /// it.
+    /// Says whether no copy of the tensor is under way, and no op on the host still has to read, change or
+    /// make it.
     bool is_settled(int tensor) const;
-    /// Says whether a fetch would begin as soon as the link has time.
+    /// Says whether a fetch of the tensor could begin now if the link is free.
     bool can_come(int tensor) const { return has_left(tensor) && queues_.done(places_[tensor].host_write); }
     /// Says whether the host has room to offload the tensor.
     bool fits_host(int tensor) const;
@@ -50,7 +50,8 @@ class ClockedPlaces {
     /// Sets where a tensor is at the start of the step. Returns false if the host has no room.
     bool begin(int tensor, bool on_device, bool lives_on_host);
 
-    // The following functions write steps, which must be possible. `offload` needs room on the host.
+    // Each of the following functions writes a step, which must be possible at this moment. `offload` may
+    // only be called when the host has room.
     void offload(int tensor);
     void fetch(int tensor);
     void free(int tensor);

@@ -24,8 +24,8 @@ Rates rates_of(const Links& links, double bytes, double copies, double byte_scal
     const auto contended = [&](double speed, double alone) { return of(speed > 0 ? speed : alone); };
     Rates rates{
         .lines = {}, .out = of(links.to_host_bytes_per_second), .in = of(links.to_device_bytes_per_second)};
-    // Corners: the bytes (out, in) that the links move in one unit of time: (1/out, 0), (1/out2, 1/in2), (0,
-    // 1/in).
+    // The bytes (out, in) that the links can move in one unit of time form a region with these corners:
+    // (1/out, 0), (1/out2, 1/in2), (0, 1/in). The lines go through the corners.
     const double out2 = contended(links.to_host_contended_bytes_per_second, links.to_host_bytes_per_second);
     const double in2 =
         contended(links.to_device_contended_bytes_per_second, links.to_device_bytes_per_second);

@@ -4,12 +4,13 @@
 //     flows.add({.bytes = sum, .leaves = 3, .returns = 9});     // away in stages 4 .. 8
 //     flows.finish(needs, 2e9, 0.01);                           // bytes, and the price of link time
 //
-// Source: OffMate (Gusak, Zhao, Le Hellard, Li, Eyraud-Dubois, Beaumont, 2024). Its program has a fraction of
-// each tensor on each link in each stage, and a time of each stage that is at least its compute time and the
-// time of either link. Here each link has one sum of bytes for each stage, because it does not matter whose
-// bytes are copied. The link to the host first moves the bytes that leave first; the link to the device first
-// moves the bytes that are needed first. So all conditions on single tensors follow from two sums: the bytes
-// released so far, and the bytes due from a stage on (as for one machine with release times or deadlines).
+// Source: OffMate (Gusak, Zhao, Le Hellard, Li, Eyraud-Dubois, Beaumont, 2024). The paper's program has a
+// variable for the fraction of each tensor that each link copies in each stage. The time of a stage is at
+// least its compute time and the time of each link. Here each link has one sum of bytes for each stage,
+// because it does not matter which tensors the bytes belong to. The link to the host first moves the bytes
+// that leave first; the link to the device first moves the bytes that are needed first. So all conditions on
+// single tensors follow from two sums: the bytes released so far, and the bytes due from a stage on (as for
+// one machine with release times or deadlines).
 //
 // Columns, for each stage s, besides those of the caller:
 //     time[s]    time of the stage; the sum of these is the objective
@@ -22,7 +23,7 @@
 //     queue[s] = queue[s-1] + (bytes that leave before s and must be copied) - out[s] >= 0, 0 at the end
 //     early[s] = early[s-1] + in[s] - due[s+1] >= 0; due[s+1]: bytes that must be back at s + 1
 //     bytes[s] - away[s] + (queue[s] + out[s]) + (early[s] + due[s+1]) <= budget
-//               bytes that wait, leave or come back during the stage are counted for the whole stage
+//               bytes that wait, leave or come back during the stage count for the whole stage
 //     (queue[s] + out[s]) + (early[s] + due[s+1]) <= away[s]       no byte comes back before it has left
 //     time[s] >= compute[s], and time[s] >= each bound on the time of the copies (`Rates`)
 #pragma once
@@ -46,9 +47,9 @@ struct Sum {
 /// Adds the row least <= sum <= most. Columns may occur in the sum more than once.
 void add_row(MilpModel& milp, double least, const Sum& sum, double most);
 
-/// The time of a byte in each direction, in units of the linear program. While both links move bytes, each
-/// has its contended speed. Copies of a stage may run one after the other or side by side. The lines through
-/// these extreme cases bound the time of the copies from below.
+/// How long the copies of a stage take, in units of the linear program. While both links move bytes, each has
+/// its contended speed. Copies in the two directions may run one after the other or side by side. The lines
+/// through these extreme cases are lower bounds on the time of the copies.
 struct Rates {
     struct Line {
         double out = 0, in = 0;  ///< time >= out * bytes out + in * bytes in
@@ -57,8 +58,9 @@ struct Rates {
     double out = 0, in = 0;  ///< time of a byte while the other link is idle
 };
 
-/// Returns the rates. `bytes` and `copies` are sums over all tensors that could be copied; they give each
-/// byte its share of the latency. The scales are units of the linear program for a byte and for a nanosecond.
+/// Returns the rates. `bytes` and `copies` are the total bytes and the number of all tensors that could be
+/// copied, from which each byte gets its share of the latency. The scales are units of the linear program for
+/// a byte and for a nanosecond.
 Rates rates_of(const Links& links, double bytes, double copies, double byte_scale, double time_scale);
 
 class CopyFlows {
@@ -79,8 +81,8 @@ class CopyFlows {
     struct Stage {
         Sum time, bytes;  ///< compute time; bytes held if nothing is away
     };
-    /// Adds the columns and rows of all stages, and returns the columns of the stages' times. `price`: the
-    /// objective contains this share of the time that links are busy, so that no useless copies are made.
+    /// Adds the columns and rows of all stages, and returns the columns of the stages' times. To prevent
+    /// useless copies, the time that the links are busy, times `price`, is added to the objective.
     std::vector<int> finish(const std::vector<Stage>& stages, double budget, double price);
 
   private:

@@ -12,8 +12,8 @@
 namespace rematlas::offmate {
 namespace {
 
-/// Numbers of stages of the linear program. Few stages are coarse in time; many stages leave little slack for
-/// the rounding. No number is always best.
+/// Numbers of stages of the linear program. With few stages, its times are rough; with many, the solution
+/// leaves little memory free for rounding to whole tensors. No number is always best, so all are tried.
 constexpr int kStages[kAllStages] = {120, 300, 800};
 
 std::int64_t bytes_away(const FlatGraph& flat, const Lifetimes& lives, const std::vector<char>& away) {
@@ -22,8 +22,8 @@ std::int64_t bytes_away(const FlatGraph& flat, const Lifetimes& lives, const std
     return bytes;
 }
 
-/// In training, a resident that the step changes must live on the host if it leaves the device at all (see
-/// moves_in_training).
+/// Marks residents that the step changes and that leave the device as away at the start and at the end, so
+/// that they live on the host. A training program requires this (see moves_in_training).
 void let_changed_live_on_host(const Lifetimes& lives, std::vector<char>& away) {
     for (std::size_t g = 0; g < away.size(); ++g) {
         const std::int32_t t = lives.gaps[g].tensor;
@@ -44,8 +44,8 @@ Lifetimes CopyPlanner::lifetimes(const std::vector<PlacedRun>& runs) const {
     return {problem_.graph, problem_.flat, runs, may_leave_};
 }
 
-/// Writes the steps and simulates them. Returns nullopt if the simulator refuses the steps or they break a
-/// budget.
+/// Writes the steps and simulates them. Returns nullopt if the simulator refuses the steps or if they exceed
+/// a budget.
 std::optional<CopyingPlan> CopyPlanner::emitted(const Lifetimes& lives, std::vector<char> away) const {
     if (problem_.copies.in_training) let_changed_live_on_host(lives, away);
     EmissionLimits limits{.links = problem_.copies.links, .budget = budget_};

@@ -1,5 +1,5 @@
 // Plans schedules with copies for a sequence of runs. A linear program or a simple rule decides which tensors
-// are on the host and when. Then the steps are written. Then trials improve the plan.
+// are on the host and when. Then the steps are written. Finally small changes are tried to improve the plan.
 //
 //     const CopyPlanner planner(problem, budget, options);
 //     std::optional<CopyingPlan> plan = planner.by_programme(placed_runs, deadline);
@@ -17,12 +17,12 @@
 
 namespace rematlas::offmate {
 
-constexpr int kAllStages = 3;  ///< how many numbers of stages can be tried
+constexpr int kAllStages = 3;  ///< how many different numbers of stages can be tried for the linear program
 
 /// Steps that keep both budgets, and the runs and gaps from which the steps were written.
 struct CopyingPlan {
     std::vector<PlacedRun> runs;
-    std::vector<char> away;  ///< by gap of the runs' lifetimes: whether the tensor is on the host only
+    std::vector<char> away;  ///< by index in `Lifetimes::gaps`: whether the tensor is only on the host
     std::vector<Step> steps;
     Homes homes;
     std::int64_t time = 0, peak = 0;
@@ -30,7 +30,7 @@ struct CopyingPlan {
 
 struct CopyPlannerOptions {
     std::int64_t least_copy = 0;  ///< bytes; smaller tensors stay on the device if others can leave
-    double price = 0.01;          ///< price of link time in the objective, as a share of time
+    double price = 0.01;          ///< in the objective, a second of copying counts as this many seconds
     ProgrammeLimits programme;
 };
 
@@ -39,8 +39,9 @@ class CopyPlanner {
     /// `problem` must outlive the object.
     CopyPlanner(const Problem& problem, Bytes budget, const CopyPlannerOptions& options);
 
-    /// Moves the heaviest tensors to the host until the budget is kept (heaviest_away.h). Returns nullopt if
-    /// it cannot be kept. Cost: nearly linear in the runs for each gap in which a tensor is moved.
+    /// Moves tensors that are large and long unused to the host until the budget is kept (heaviest_away.h).
+    /// Returns nullopt if it cannot be kept. Cost: nearly linear in the runs for each gap in which a tensor
+    /// is moved.
     std::optional<CopyingPlan> by_weight(const std::vector<PlacedRun>& runs) const;
 
     /// Returns the best of `by_weight` and of all roundings of the linear program (away_programme.h) for
@@ -52,13 +53,13 @@ class CopyPlanner {
     /// the runs is not allowed.
     std::optional<CopyingPlan> without_copies(const std::vector<PlacedRun>& runs) const;
 
-    /// Tries changes of single gaps, one after the other. A tensor that is away in a gap is kept in it (other
-    /// tensors leave instead if there is no room), or the reverse. A change is kept if the step takes less
-    /// time, or the same time with fewer bytes away. The result depends only on seed and trials unless the
-    /// deadline ends the search. Returns whether the plan became faster.
+    /// Tries changes of single gaps, one after the other. If the tensor is away in the gap, it stays on the
+    /// device instead (other tensors leave if there is no room), or the reverse. A change is accepted if the
+    /// step takes less time, or the same time with fewer bytes away. The result depends only on seed and
+    /// trials unless the deadline ends the search. Returns whether the plan became faster.
     bool improve(CopyingPlan& plan, int trials, std::uint64_t seed, const Deadline& deadline) const;
 
-    /// Returns the least budget that the runs keep if every tensor that may be away is away.
+    /// Returns the least budget that is enough for the runs if every tensor that may be away is away.
     std::int64_t least_budget(const std::vector<PlacedRun>& runs) const;
 
   private:

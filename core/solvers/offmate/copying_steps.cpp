@@ -43,13 +43,12 @@ class StepWriter {
   private:
     /// Whether and when a tensor leaves the device.
     struct Leave {
-        bool waits = false;    ///< whether it is to be offloaded when the link has time
-        bool leaving = false;  ///< whether it is to be freed as soon as its copy is done
+        bool waits = false;    ///< whether the tensor waits to be offloaded until the link is free
+        bool leaving = false;  ///< whether the tensor is to be freed as soon as its copy is done
         int back = 0;          ///< the run before which the tensor must be back
     };
 
-    /// Lists the gaps that end with a fetch in the order of their ends, which is also the order of their
-    /// numbers.
+    /// Lists the gaps that end with a fetch, in the order of their ends. `Lifetimes::gaps` has this order.
     void find_returns() {
         for (std::size_t g = 0; g < lives_.gaps.size(); ++g) {
             const Gap& gap = lives_.gaps[g];
@@ -58,8 +57,8 @@ class StepWriter {
         }
     }
 
-    /// Finds when each run begins if nothing waits, and the latest time at which each fetch must begin to
-    /// arrive in time.
+    /// Finds when each run begins if nothing waits, and the latest time at which each fetch must begin so
+    /// that the tensor arrives in time.
     void find_clock() {
         clock_.push_back(0);
         for (const PlacedRun& run : lives_.runs())
@@ -74,8 +73,8 @@ class StepWriter {
         }
     }
 
-    /// Places the residents. A resident that is never changed, and that leaves the device between runs, also
-    /// has a copy on the host during the whole step.
+    /// Decides where the residents are at the start. A resident that is never changed, and that leaves the
+    /// device between runs, has a copy on the host during the whole step.
     void start() {
         std::vector<char> leaves(flat_.tensor_count, 0);
         for (std::size_t g = 0; g < away_.size(); ++g)
@@ -128,8 +127,8 @@ class StepWriter {
         waiting_.push_back(t);
     }
 
-    /// Starts copies to the host as long as the link would be idle before the run ends. The tensor that is
-    /// needed last goes first. A tensor that would not be back in time stays.
+    /// Starts copies to the host as long as the link would otherwise be idle before the run ends. The tensor
+    /// that is needed last goes first. A tensor that would not be back in time stays.
     void offload_waiting(int run) {
         const std::int64_t idle_until = places_.now() + time_of(run);
         while (places_.link_busy_until() < idle_until) {
@@ -175,8 +174,8 @@ class StepWriter {
         });
     }
 
-    /// Makes room for `more` bytes by waiting for the leaving tensors, in the order of their copies. Returns
-    /// false if there is not enough room.
+    /// Makes room for `more` bytes: frees the tensors that leave, in the order of their copies, and waits for
+    /// these copies. Returns false if there is not enough room.
     bool make_room(std::int64_t more) {
         while (out_.fits && places_.held() + more > limits_.budget) {
             std::erase_if(under_way_, [&](int t) { return !leaves_[t].leaving; });
@@ -196,8 +195,8 @@ class StepWriter {
 
     // Fetches -------------------------------------------------------------------------------------------
 
-    /// Called before a run or before the end. Fetches all tensors that the run needs, and tensors for later
-    /// runs while there is room.
+    /// Called before each run and before the end of the step. Fetches all tensors that the run needs, and
+    /// tensors for later runs while there is room.
     void fetch_ahead(int run) {
         for (; next_return_ < returns_.size(); ++next_return_) {
             const Gap& gap = lives_.gaps[returns_[next_return_]];
@@ -207,7 +206,7 @@ class StepWriter {
         }
     }
 
-    /// Says whether the tensor can and should be fetched now, ahead of its time.
+    /// Says whether the tensor can and should be fetched before this run, although only a later run needs it.
     bool may_come(const Gap& gap, int run) {
         if (gap.begin >= run || gap.end - run > kLookAhead) return false;
         const bool stands = places_[gap.tensor].on_device && leaves_[gap.tensor].leaving;
@@ -269,8 +268,9 @@ class StepWriter {
         for (const Touch& touch : lives_.touches(run)) begin_gap(touch.tensor, touch.next);
     }
 
-    /// Called before a run changes the tensor: the run must not start while the tensor is copied to the host.
-    /// Only steps that free or drop a tensor wait for its copy, so such a step is written.
+    /// Called before a run that changes the tensor. The run must not start while the tensor is copied to the
+    /// host. Runs do not wait for copies to the host, but steps that free or drop a tensor do, so this
+    /// function writes such a step.
     void wait_until_copied(int t) {
         if (places_.has_left(t)) return;
         if (!places_[t].lives_on_host) return places_.drop(t);
@@ -278,7 +278,8 @@ class StepWriter {
         places_.fetch(t);
     }
 
-    /// Decides, after an event, whether the tensor stays, leaves, or is not needed any more.
+    /// Called after each event of a tensor. Decides whether the tensor stays, leaves, or is not needed any
+    /// more.
     void begin_gap(int t, std::int32_t gap) {
         std::erase(spent_, t);
         if (gap >= 0 && away_[gap]) return leave(t, back_from(gap));
@@ -340,7 +341,7 @@ class StepWriter {
 
     void require(bool condition) { out_.fits = out_.fits && condition; }
 
-    static constexpr int kLookAhead = 4000;  ///< runs: no tensor is fetched further ahead than this
+    static constexpr int kLookAhead = 4000;  ///< no tensor is fetched more than this many runs ahead
 
     const Graph& graph_;
     const FlatGraph& flat_;
@@ -358,8 +359,8 @@ class StepWriter {
     std::int64_t blocked_bytes_ = 0;
     std::vector<int> waiting_;    ///< tensors that wait for the link to the host; some of them may no longer
                                   ///< wait
-    std::vector<int> under_way_;  ///< leaving tensors, in the order of their copies; some of them may stay
-                                  ///< after all
+    std::vector<int> under_way_;  ///< tensors whose copies to the host are under way, in the order of the
+                                  ///< copies; some of them may stay after all
     std::vector<int> spent_;      ///< tensors whose copies on the host are not needed any more
     Emitted out_;
 };

@@ -4,12 +4,13 @@
 //     const Emitted emitted = copying_steps(graph, flat, lives, away, {.links = links, .budget = budget});
 //     if (emitted.fits) simulate(graph, emitted.steps, emitted.homes);
 //
-// The steps are written in order, against a clock (schedule/side_queues.h). A tensor that will be away is
-// offloaded as soon as it is made or changed. It is freed when its copy is done and no run reads it before it
-// comes back. If a run needs the room earlier, the free waits for the copy. Tensors are fetched in the order
-// in which they are read: as early as there is room (`eager`), or as late as they still arrive in time. A
-// tensor that was not fetched ahead is fetched for the run that reads it, which then waits. So the bytes on
-// the device keep the budget if Lifetimes::memory does, and no tensor is touched while it is copied.
+// The steps are written in order, while a clock is advanced (schedule/side_queues.h). A tensor that will be
+// away is offloaded as soon as it is made or changed. It is freed when its copy is done and no run reads it
+// before it comes back. If a run needs the memory earlier, the free waits for the copy. Tensors are fetched
+// in the order in which they are read: as soon as there is room (`eager`), or as late as they still arrive in
+// time. A tensor that was not fetched ahead is fetched for the run that reads it, and this run then waits. So
+// the bytes on the device stay within the budget if those of Lifetimes::memory do, and no tensor is touched
+// while it is copied.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +38,8 @@ struct Emitted {
 };
 
 /// Returns the steps. `away` is as for Lifetimes::memory, and must be true for all gaps of `least_away`.
-/// Cost: nearly linear, except for the search for room ahead (linear in the runs between a fetch and its
-/// reader).
+/// Cost: nearly linear, except that for each fetch all runs up to the reader are checked for room for the
+/// tensor.
 Emitted copying_steps(const Graph& graph, const FlatGraph& flat, const Lifetimes& lives,
                       const std::vector<char>& away, const EmissionLimits& limits);
 

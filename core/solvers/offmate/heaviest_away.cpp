@@ -25,8 +25,8 @@ class Mender {
     }
 
   private:
-    /// Returns the gap in which the tensor must be away if it is away in `g`, or -1. A resident that lives on
-    /// the host is away in both its first and its last gap.
+    /// Returns the gap in which the tensor must also be away if it is away in `g`; -1 if there is none. A
+    /// resident that lives on the host is away in both its first and its last gap.
     std::int32_t partner(std::int32_t g) const {
         const Gap& gap = lives_.gaps[g];
         if (!lives_.is_resident(gap.tensor)) return -1;
@@ -35,8 +35,8 @@ class Mender {
         return g == first ? last : g == last ? first : -1;
     }
 
-    /// Returns the places of Lifetimes::memory at which the tensor would be missing: the first, and the one
-    /// after the last.
+    /// Returns the range of indices in the result of Lifetimes::memory at which the tensor is not counted if
+    /// it is away in the gap: the first index, and the one after the last.
     std::pair<int, int> places(const Gap& gap) const {
         const int end = gap.stays_away ? lives_.run_count() + 2 : gap.end + 1;
         return {gap.begin == kStart ? 0 : gap.begin + 2, end};

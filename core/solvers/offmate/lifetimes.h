@@ -4,10 +4,10 @@
 //     std::vector<char> away(lives.gaps.size(), 0);          // a decision for each gap
 //     std::vector<std::int64_t> memory = lives.memory(away); // [0]: start; [i + 1]: run i; last: end
 //
-// Tensors live as in run sequences (schedule/run_sequence.h): a tensor is kept between two events if the
-// second event reads it. The time between two such events is a gap. A resident also has a gap from the start
-// to its first event and a gap from its last event to the end. These two belong together: the resident is on
-// the host in both or in neither.
+// Tensors live as in run sequences (schedule/run_sequence.h): a tensor is kept between two events (runs that
+// make, read or change it) if the second event reads it. The time between two such events is a gap. A
+// resident also has a gap from the start to its first event and a gap from its last event to the end. The
+// resident is on the host in both of these gaps or in neither.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct Gap {
     std::int32_t begin = kStart, end = 0;  ///< runs; the number of runs stands for the end of the step
     bool to_end = false;                   ///< whether it is the gap after the last event of a resident or a
                                            ///< result
-    bool stays_away = false;               ///< whether the tensor, if away in the gap, is also away at the
-                                           ///< end
+    bool stays_away = false;               ///< whether a tensor that is away in the gap is also away at the
+                                           ///< end of the step
     bool forced = false;                   ///< whether the tensor must be away, because an op on the host
                                            ///< makes or changes it
     bool movable = false;  ///< whether the tensor may be away: it may be copied, and there is time for the
@@ -39,7 +39,7 @@ struct Touch {
     enum class Kind : std::uint8_t { read, change, make };
     std::int32_t tensor = -1;
     Kind kind = Kind::read;
-    std::int32_t next = -1;  ///< index of the gap; -1: the tensor is not needed any more
+    std::int32_t next = -1;  ///< index of the gap; -1 if the tensor is not needed any more
 };
 
 /// Which tensors may be on the host, and when.
@@ -66,8 +66,8 @@ class Lifetimes {
         return {touches_.data() + begin_[run], static_cast<std::size_t>(begin_[run + 1] - begin_[run])};
     }
     bool is_resident(int tensor) const { return flat_.producer[tensor] < 0; }
-    /// `first_gap` returns the gap of a resident from the start, `last_gap` the gap of a resident or a result
-    /// to the end. Both return -1 for other tensors.
+    /// `first_gap` returns the gap from the start of the step, which residents have. `last_gap` returns the
+    /// gap to the end, which residents and results have. Both return -1 for other tensors.
     std::int32_t first_gap(int tensor) const { return first_gap_[tensor]; }
     std::int32_t last_gap(int tensor) const { return last_gap_[tensor]; }
 
@@ -89,14 +89,14 @@ class Lifetimes {
     /// and the last gap of a resident. Cost: linear.
     std::vector<std::int64_t> memory(const std::vector<char>& away) const;
 
-    std::vector<Gap> gaps;  ///< ascending by their ends
+    std::vector<Gap> gaps;  ///< sorted by their ends
 
   private:
-    /// The last event of a tensor so far.
+    /// The latest event of a tensor while the runs are read in order.
     struct Open {
         std::int32_t run = kStart, touch = -1;
-        bool there = false;    ///< whether its value exists, on the device or on the host
-        bool on_host = false;  ///< whether an op on the host made or changed it since
+        bool there = false;    ///< whether the tensor's value exists, on the device or on the host
+        bool on_host = false;  ///< whether an op on the host made the tensor, or has changed it since
     };
     void add_device_run(int run, std::vector<char>& has_run);
     void add_host_run(int run);

@@ -26,7 +26,7 @@ constexpr double kTableShare = 0.3;      // share of the time for options of blo
 constexpr double kSequenceShare = 0.25;  // share of the remaining time for sequences at larger budgets
 constexpr double kHostShares[] = {1, 0.75, 0.5,
                                   0.25};   // shares of the optimizer's ops that run on the host
-constexpr double kFirstShareStep = 0.125;  // step of the search between these shares
+constexpr double kFirstShareStep = 0.125;  // first distance to the shares that are tried after these
 constexpr double kLeastShareStep = 0.015;
 
 /// Makes the solver without copies: Rockmate, or HiRemate if the step is no sequence of blocks.
@@ -39,15 +39,16 @@ std::unique_ptr<Solver> without_copies(const Problem& problem, const OffmateOpti
     return make_hiremate(hiremate);
 }
 
-/// Says whether ops may run on the host. Then a step can take less time than all ops on the device.
+/// Says whether ops may run on the host. If so, a step can take less time than one run of each op on the
+/// device.
 bool runs_on_host(const Problem& problem) {
     const auto& ops = problem.graph.ops;
     return moves_weights(problem.copies.what) &&
            std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.host_time.has_value(); });
 }
 
-/// Returns 0 .. count - 1 in an order that covers the range evenly: the ends first, then numbers between them
-/// at ever smaller distances. So even a short search sees the whole range.
+/// Returns the numbers 0 .. count - 1 in an order that covers the range evenly: numbers far apart first, then
+/// numbers between them at ever smaller distances. So even a short search covers the whole range.
 std::vector<int> spread_out(int count) {
     std::vector<int> order{0};
     int stride = 1;
@@ -94,8 +95,8 @@ class Search {
         return limits;
     }
 
-    /// Plans only the graph's order. Used if ops of the optimizer are in the middle of the step, because
-    /// other orders might then be wrong.
+    /// Plans only the graph's order of the ops. Called if ops of the optimizer are in the middle of the step,
+    /// because other orders might then be wrong.
     Answer in_graph_order() {
         std::vector<PlacedRun> runs;
         for (const int op : required_once(problem_.flat)) runs.push_back({op, false});
@@ -106,8 +107,8 @@ class Search {
         return answer();
     }
 
-    /// Returns the runs with the optimizer's ops. Among the ops that can run on the host, the first ones do
-    /// so, up to the share `host_share_`.
+    /// Returns the runs with the optimizer's ops inserted. Of the ops that can run on the host, the first
+    /// ones do, as many as `host_share_` says.
     std::vector<PlacedRun> placed(const RunSequence& runs) const {
         const Graph& graph = problem_.graph;
         std::vector<char> on_host(graph.ops.size(), 0);
@@ -160,8 +161,8 @@ class Search {
         take(planner_.without_copies(step));
     }
 
-    /// Tries sequences at larger budgets, from the least budget that a schedule without copies keeps. Then
-    /// tries budgets between the neighbours of the best one.
+    /// Tries sequences that the solver without copies finds for a range of budgets. The range begins at the
+    /// budget, or at the least budget that works without copies. Then tries budgets near the best one.
     void try_sequences() {
         const Problem plain{problem_.graph, part_};
         const Bytes most(cost_of(part_, required_once(part_)).peak);
@@ -239,12 +240,12 @@ class Search {
         for (const double share : kHostShares) try_host_share(share);
         for (double step = kFirstShareStep; step >= kLeastShareStep; step /= 2)
             if (!try_host_share(host_share_ - step)) try_host_share(host_share_ + step);
-        // With updates on the host, other sequences may be better.
+        // With updates on the host, other sequences may be better, so they are tried again.
         if (host_share_ > 0 && curve_) try_sequences();
     }
 
-    /// Tries a share of updates on the host. Returns whether it is better than the share before, and keeps
-    /// the better of the two shares.
+    /// Tries to run a share of the updates on the host. Keeps this share if it gives a better schedule than
+    /// the previous share. Returns whether it does.
     bool try_host_share(double share) {
         if (share <= 0 || share > 1 || deadline_.passed()) return false;
         const double before = std::exchange(host_share_, share);
@@ -298,7 +299,7 @@ class Search {
     const FlatGraph part_;  ///< the graph without the optimizer
     const CopyPlanner planner_;
     double host_share_ = 0;
-    std::unique_ptr<Solver> curve_;  ///< solver without copies that answers all budgets
+    std::unique_ptr<Solver> curve_;  ///< the solver without copies, made by `up_to` for all budgets
     std::optional<CopyingPlan> best_;
     std::optional<RunSequence> best_runs_;
     std::optional<Bytes> smallest_;

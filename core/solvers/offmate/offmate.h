@@ -8,16 +8,16 @@
 // Source: "OffMate" (2024), by the authors of Rockmate and HiRemate. The step is a sequence of blocks with
 // several options each; equal blocks are solved once (hierarchical/block_table.h). A mixed-integer program
 // chooses the options, and the fractions of all tensors that are on the host in each stage
-// (block_programme.h). Its fractions are in bytes and its stages are blocks, so two more steps make its
-// choice exact. First, a linear program on the runs is rounded to whole tensors so that the budget is kept
-// (away_programme.h). Second, the steps and their copies are written against a clock (copying_steps.h). Other
-// sequences of runs are tried as well: those that Rockmate finds for larger budgets (HiRemate if the step is
-// no sequence of blocks), because copies may make up for the difference. Their blocks may also run forward
-// several times. Ops of the optimizer run right after the backward pass of the parameters that they update,
-// with their states streamed through the device. Or they run on the host, as many of them as make the step
-// faster. At the end, changes of single tensors are tried (`trials`). The answer is approximate. It is never
-// worse than the answer of Rockmate (HiRemate) without copies, which is one of the candidates. If nothing may
-// be copied, that is the answer.
+// (block_programme.h). This program may split tensors, and its stages are whole blocks, so two more steps
+// make its choice exact. First, the solution of a linear program on the runs is rounded to whole tensors so
+// that the budget is kept (away_programme.h). Second, the steps and their copies are written while a clock
+// follows them (copying_steps.h). Other sequences of runs are tried as well: those that Rockmate finds for
+// larger budgets (HiRemate if the step is no sequence of blocks), because copies may make up for the
+// difference. In these sequences blocks may run forward several times. Ops of the optimizer run right after
+// the backward pass of the parameters that they update, with their states streamed through the device; or
+// they run on the host, as many of them as make the step fastest. At the end, changes of single tensors are
+// tried (`trials`). The answer is approximate. It is never worse than the answer of Rockmate (HiRemate)
+// without copies, which is one of the candidates. If nothing may be copied, the answer is this candidate.
 #pragma once
 
 #include <cstdint>
@@ -38,11 +38,11 @@ struct OffmateOptions {
                                  ///< nb_total_sched)
     int least_copy = 0;          ///< bytes; smaller tensors stay on the device if others can leave (see
                                  ///< Links::least_copy)
-    double copy_price = 0.01;    ///< price of link time in the objective, as a share of time
+    double copy_price = 0.01;    ///< in the objective, a second of copying counts as this many seconds
     bool host_optimizer = true;  ///< whether ops of the optimizer may run on the host (published:
                                  ///< cpu_optimize)
-    int sequences = 8;  ///< larger budgets that are tried for sequences of runs, and as many again near the
-                        ///< best one
+    int sequences = 8;  ///< number of larger budgets for which sequences of runs are tried; as many again are
+                        ///< tried near the best one
     int trials = 3000;  ///< trials of changes to single tensors at the end
     ProgrammeLimits programme{.time = std::chrono::seconds(5)};
 };

@@ -1,6 +1,6 @@
-// Plans steps with an optimizer in two parts, because most solvers do not support changes of residents.
-// First, such a solver plans the forward and the backward pass alone. Then each op of the optimizer is
-// inserted as early as it may run.
+// Plans steps with an optimizer in two parts, because most solvers do not support ops that change residents.
+// First, a solver plans the forward and the backward pass alone. Then each op of the optimizer is inserted as
+// early as it may run.
 //
 //     const FlatGraph part = without_optimizer(graph, flat);
 //     const RunSequence runs = ...;                                  // of `part`, with reruns
@@ -21,13 +21,12 @@ struct PlacedRun {
     bool operator==(const PlacedRun&) const = default;
 };
 
-/// Says whether the tensors that ops of the optimizer make or change are later read or changed only by ops of
-/// the optimizer. Otherwise the graph's order is the only order that this folder plans.
+/// Says whether only ops of the optimizer later read or change the tensors that ops of the optimizer make or
+/// change. If not, this folder plans only the graph's order of the ops.
 bool optimizer_is_last(const Graph& graph, const FlatGraph& flat);
 
-/// Returns the same graph with no required op of the optimizer. The tensors that these ops read become
-/// results. They take no bytes unless they are results of the whole graph, because the update usually follows
-/// at once.
+/// Returns the graph without required ops of the optimizer. The tensors that these ops read become results.
+/// They take no bytes unless they are results of the whole graph, because the update usually follows at once.
 FlatGraph without_optimizer(const Graph& graph, const FlatGraph& flat);
 
 /// Returns `runs` with each required op of the optimizer in its earliest place: after the tensors that it

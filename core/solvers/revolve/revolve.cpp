@@ -75,7 +75,7 @@ class Revolve final : public Solver {
         std::optional<Bytes> smallest;
         if (stages < 2) return no_chain(infeasible_from(problem.flat, budget, smallest));
         const Advances least = revolve_advances(stages - 1, stages);
-        // A larger number of checkpoints never takes more time.
+        // More checkpoints never take more time, so the first sequence that fits is the best.
         for (int checkpoints = stages - 1; checkpoints >= 0 && !deadline.passed(); --checkpoints) {
             const RunSequence runs = Writer(chain, least).write(checkpoints);
             const Bytes peak(cost_of(problem.flat, runs).peak);

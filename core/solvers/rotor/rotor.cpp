@@ -15,7 +15,7 @@ constexpr std::string_view kName = "rotor";
 constexpr std::string_view kSummary =
     "optimal checkpointing of a chain of stages (Beaumont et al. 2019); falls back where there is no chain";
 
-constexpr std::size_t kLong = 150;  // longer chains are first answered from merged stages
+constexpr std::size_t kLong = 150;  // for longer chains, a table of kMerged merged stages is filled first
 constexpr int kMerged = 64;
 
 class Rotor final : public Solver {

@@ -13,9 +13,9 @@
 // model ops that run in place, nor tensors that are freed inside a neighbouring stage. So memory is tried
 // from slightly above the budget downwards, and the exact peak decides. Each part of the chain keeps its
 // first `slots` trade-offs between memory and time; after these, trade-offs that gain little are left out.
-// The budget is kept in any case. Captured models have up to 1,400 trade-offs in a part; 150 stages whose
-// sizes and times all differ have 4,000. Any graph is accepted. A graph with fewer than two stages gets the
-// schedule without reruns.
+// The answer fits the budget in any case. Captured models have up to 1,400 trade-offs in a part; 150 stages
+// whose sizes and times all differ have 4,000. Any graph is accepted. A graph with fewer than two stages gets
+// the schedule without reruns.
 //
 // One table answers all budgets up to the budget it was filled for. Each answer is the same as that of a
 // separate solve:
@@ -28,12 +28,10 @@
 // of equal stages are solved once, so chains of equal layers cost stages^2. They take 3 s and 30 MB at 512
 // stages for all budgets and are solved to the optimum. Long chains of stages that differ
 // (`RotorTable::Splits::near`) also cost stages^2: 5 s at 256 stages, and 14 s and 0.8 GB at 512 (on busy
-// cores), for all budgets; small budgets cost less. At 256 stages, measured answers were at most 0.3 % above
-// those of the whole table. Beyond `max_stages` stages, neighbours are merged. With more than 150 stages, a
-// table of 64 merged stages is filled first; it answers if the time ends before the other table is full. At
-// 150 stages that all differ, `slots` is reduced to 2,900, which takes half a GiB.
-// ends before the other one is full. At 150 stages that all differ, `slots` is reduced to 2,900, which takes
-// half a GiB.
+// cores), for all budgets; small budgets cost less. At 256 stages, the times of measured answers were at most
+// 0.3 % above those of a table with all splits. Beyond `max_stages` stages, neighbours are merged. With more
+// than 150 stages, a table of 64 merged stages is filled first; it answers if the time ends before the other
+// table is full. At 150 stages that all differ, `slots` is reduced to 2,900, which takes half a GiB.
 #pragma once
 
 #include <memory>

@@ -53,13 +53,13 @@ class ChainReader {
     std::int64_t bytes(int tensor) const { return permanent_[tensor] ? 0 : flat_.bytes[tensor]; }
 
     /// Finds the articulation points: cuts where the forward part after the cut reads at most one tensor from
-    /// before it. Permanent tensors do not count, because they always exist. A tensor is a boundary only
-    /// once: if it crosses ops that make no tensor of the chain, these ops join the next stage.
+    /// before it. Permanent tensors do not count, because they always exist. No two cuts have the same
+    /// tensor: ops between such cuts make no tensor of the chain, so they join the next stage.
     std::vector<int> choose_cuts() {
         const int n = static_cast<int>(forward_.size());
         std::vector<int> crossing(n + 1, 0);
         std::vector<std::int64_t> sum(
-            n + 1, 0);  // of the ids of crossing tensors; the id itself if only one crosses
+            n + 1, 0);  // by position: change of the sum of crossing tensors' ids; the id if only one crosses
         for (int op : forward_) {
             for (int t : flat_.outputs[op]) {
                 int last = position_[op];
@@ -139,7 +139,7 @@ class ChainReader {
 
     /// Assigns each backward op to a stage that has everything that the op reads: tensors of the stage and
     /// the boundary before the stage. If there is no such stage, the op joins the highest stage whose tensors
-    /// it reads. It never joins a stage above those of the backward ops that it depends on.
+    /// it reads. An op never joins a stage above those of the backward ops that it depends on.
     void assign_backward() {
         const int n = static_cast<int>(chain_.stages.size());
         for (int op = 0; op < flat_.op_count; ++op) {
@@ -162,8 +162,9 @@ class ChainReader {
         }
     }
 
-    /// Notes that a backward group reads a tensor. A tensor of the group's own stage is saved. The input of
-    /// the group's stage is a boundary. Any other tensor must stay during the whole step.
+    /// Notes that a backward group reads a tensor. A tensor of the group's own stage is marked as saved. The
+    /// input of the group's stage needs no mark, because it is a boundary. Any other tensor is marked as
+    /// permanent: it must stay during the whole step.
     void note_saved(int tensor, int group) {
         if (stage_[flat_.producer[tensor]] == group) {
             kept_[tensor] = 1;
@@ -190,8 +191,8 @@ class ChainReader {
         return list;
     }
 
-    /// Returns the ops that the first visit must run besides its list: ops that may run only once or mutate
-    /// tensors, makers of permanent tensors, and the ops that these need.
+    /// Returns the ops of a stage that its first forward run must include (`RotorStage::first`): ops that may
+    /// run only once or mutate tensors, makers of permanent tensors, and the ops that these need.
     OpList first_visit(const OpList& members) {
         std::vector<std::uint8_t>& needed = wanted_;
         OpList list;
@@ -347,7 +348,7 @@ class ChainReader {
     const Graph& graph_;
     int max_stages_;
     OpList forward_;
-    std::vector<int> position_;            ///< per op: its index in `forward_`; -1 if it is not in there
+    std::vector<int> position_;            ///< per op: its index in `forward_`; -1 for other ops
     std::vector<int> stage_;               ///< per op: its stage, or the group of a backward op; from 1
     std::vector<OpList> members_;          ///< per stage: its forward ops
     std::vector<int> boundary_;            ///< per stage: the tensor that crosses its end; -1 if none does

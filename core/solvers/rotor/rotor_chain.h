@@ -10,13 +10,13 @@
 
 namespace rematlas {
 
-/// One way to run a stage so that its backward group can run. The bytes leave out those of
-/// `RotorChain::always` and of the input a_(i-1).
+/// One way to run stage i so that its backward group can run (see RotorStage). The bytes do not include
+/// `RotorChain::always`, nor the stage's input a_(i-1).
 struct RotorWay {
     std::vector<std::int32_t> save;       ///< ops that make a_i and all tensors that the backward group reads
-    std::vector<std::int32_t> save_last;  ///< the same, but without a_i if the backward group does not read
-                                          ///< it
-    std::vector<std::int32_t> save_beside;  ///< the same, if a_i exists already
+    std::vector<std::int32_t> save_last;  ///< as `save`, but if the backward group does not read a_i, the ops
+                                          ///< that are only needed for a_i are left out
+    std::vector<std::int32_t> save_beside;  ///< as `save`, if a_i exists already
     std::vector<std::int32_t> backward;     ///< the backward group, with the ops that it runs again
 
     std::int64_t save_time = 0, save_last_time = 0, save_beside_time = 0, backward_time = 0;
@@ -24,7 +24,7 @@ struct RotorWay {
                                         ///< reads
     std::int64_t save_peak = 0;         ///< peak bytes of `save`; gradients of the groups above are not
                                         ///< counted
-    std::int64_t save_beside_peak = 0;  ///< the same as `save_peak`, without a_i
+    std::int64_t save_beside_peak = 0;  ///< peak bytes of `save_beside`, without a_i
     std::int64_t backward_peak = 0;     ///< bytes, including `RotorStage::gradients`
 };
 
@@ -32,27 +32,28 @@ struct RotorWay {
 /// stage runs after the groups of the stages above it. Rotor knows one way to run a stage, Rockmate many.
 struct RotorStage {
     std::vector<std::int32_t> advance;  ///< ops that make a_i from a_(i-1)
-    std::vector<std::int32_t> first;    ///< ops that the first visit of any kind runs besides its list
+    std::vector<std::int32_t> first;    ///< ops that the first forward run of the stage adds to its list
     std::vector<RotorWay> ways;
 
     std::int64_t advance_time = 0;
     std::int64_t boundary = 0;      ///< bytes of a_i
-    std::int64_t left = 0;          ///< bytes that the stage's group makes and that stay until the end of the
-                                    ///< step
-    std::int64_t gradients = 0;     ///< bytes made by the groups above that exist when this group starts,
-                                    ///< without the bytes that these groups leave until the end
+    std::int64_t left = 0;          ///< bytes that the stage's backward group makes and that stay until the
+                                    ///< end of the step
+    std::int64_t gradients = 0;     ///< bytes that exist when this group starts and were made by the groups
+                                    ///< above, except those in `left` of these groups
     std::int64_t advance_peak = 0;  ///< peak bytes of `advance`; gradients of the groups above are not
                                     ///< counted
-    std::int64_t advance_peak_with_input = 0;  ///< the same, with a_(i-1) counted until its last use
+    std::int64_t advance_peak_with_input = 0;  ///< as `advance_peak`, with a_(i-1) until its last use
 };
 
 struct RotorChain {
     std::vector<RotorStage> stages;  ///< stage 1 is stages[0]
     std::int64_t always = 0;  ///< bytes held during the whole step: residents, forward results, and tensors
-                              ///< that must not be made twice or are read by other stages than the next
+                              ///< that must not be made twice or that a stage other than the next reads
 };
 
-/// Writes a schedule of a chain as runs. It adds the ops that only the first visit of a stage must run.
+/// Writes a schedule of a chain as runs. Adds the ops that the first forward run of each stage must include
+/// (`RotorStage::first`).
 class ChainRuns {
   public:
     explicit ChainRuns(const RotorChain& chain) : chain_(chain), visited_(chain.stages.size(), false) {}
@@ -67,8 +68,9 @@ class ChainRuns {
     RunSequence runs_;
 };
 
-/// Reads the graph as a chain. A result with fewer than two stages means that the graph is no chain. Cost:
-/// nearly linear in the ops, and quadratic in the cuts if more than `max_stages` stages are merged.
+/// Reads the graph as a chain. If it has more than `max_stages` stages, neighbours are merged. A result with
+/// fewer than two stages means that the graph is no chain. Cost: nearly linear in the ops; if stages are
+/// merged, also quadratic in the cuts.
 RotorChain rotor_chain(const Problem& problem, int max_stages);
 
 /// Returns `answer` with the reason "the graph is no chain".

@@ -8,7 +8,7 @@
 namespace rematlas {
 namespace {
 
-/// Returns the same runs, but ops that may run only once keep only their first run.
+/// Returns `runs` without the second and later runs of ops that may run only once.
 RunSequence run_once_where_needed(const FlatGraph& flat, const RunSequence& runs) {
     std::vector<std::uint8_t> ran(flat.op_count, 0);
     RunSequence kept;
@@ -39,8 +39,8 @@ std::optional<RunSequence> RotorLevel::best_within(Bytes budget, const Deadline&
         smallest = smallest ? std::min(*smallest, peak) : peak;
         return peak <= budget;
     };
-    // The first `sure` steps of the curve fit even by the bytes of the table. The last of them is the answer
-    // if the time is over.
+    // The bytes of the first `sure` steps in the table fit the budget. The last of these steps is the answer
+    // if the deadline passes. Later steps, which are faster, may still fit by their exact peak.
     std::size_t sure = peaks_.size();
     while (sure > 0 && table_->curve()[sure - 1].bytes > budget.value - chain_.always) --sure;
     const bool has_sure = sure > 0 && fits(sure - 1);
@@ -50,8 +50,8 @@ std::optional<RunSequence> RotorLevel::best_within(Bytes budget, const Deadline&
     return std::nullopt;
 }
 
-/// Returns the most bytes to try besides those of `RotorChain::always`. This is a little more than the budget
-/// leaves, because the table counts some bytes that a schedule does not need.
+/// Returns the most bytes, besides those of `RotorChain::always`, at which a sequence is tried. They are a
+/// little more than the budget leaves, because the table counts some bytes that a schedule does not need.
 std::int64_t RotorLevel::most_beside(Bytes budget) const {
     const std::int64_t available = std::max<std::int64_t>(budget.value - chain_.always, 1);
     const std::int64_t above = std::min(available * 2, available + available / 8 + chain_.always);

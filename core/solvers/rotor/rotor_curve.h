@@ -1,4 +1,4 @@
-// Answers all budgets of one chain from one table.
+// Answers all budgets of one problem from one table of Rotor's dynamic program.
 //
 //     const RotorCurve curve(name, summary, problem, {rotor_chain(problem, 150)}, largest, 500, deadline);
 //     Answer answer = curve.solve(problem, budget, limits, {});
@@ -27,9 +27,10 @@ class RotorLevel {
     void fill(Bytes largest, int slots, const Deadline& deadline);
     bool filled() const { return filled_; }
 
-    /// Returns the best sequence within the budget. Time rises as memory falls, so the first sequence whose
-    /// exact peak fits is the best of the table. If the deadline passes, the result is the best sequence that
-    /// fits by the bytes of the table. `smallest` is lowered to the least peak that was tried.
+    /// Returns the best sequence within the budget. Sequences are tried from the fastest on, so the first
+    /// whose exact peak fits is the best of the table. If the deadline passes, the result is the best
+    /// sequence whose bytes in the table fit the budget. `smallest` is lowered to the least peak that was
+    /// tried.
     std::optional<RunSequence> best_within(Bytes budget, const Deadline& deadline,
                                            std::optional<Bytes>& smallest);
 
@@ -62,11 +63,11 @@ class RotorCurve final : public Solver {
     std::string_view name_, summary_;
     std::int64_t full_;                  ///< peak without reruns
     std::unique_ptr<RotorLevel> level_;  ///< the level that answers; null if the graph is no chain
-    bool whole_ = false;                 ///< whether `level_` is that of the last chain, and full
+    bool whole_ = false;                 ///< whether `level_` is the filled level of the last chain
 };
 
-/// Returns the answer for one budget of a solver whose `up_to` fills the table. The limits hold for filling
-/// the table and reading it together.
+/// Returns the answer for one budget of a solver whose `up_to` fills a table. The time limit covers filling
+/// the table and finding the answer in it.
 Answer answer_by_curve(const Solver& solver, const Problem& problem, Bytes budget, const Limits& limits,
                        const Progress& progress);
 

@@ -8,9 +8,10 @@ namespace rematlas {
 namespace {
 
 const TradeOffs kNothing{{0, 0}};
-constexpr int kShort = 16;  // stages of a part up to which all splits are tried
+constexpr int kShort = 16;  // in parts of at most this many stages, all splits are tried
 
-/// Returns how many of the steps before `end` are within m bytes; at least `from`.
+/// Returns how many of the steps before `end` need at most m bytes. The first `from` steps must be among
+/// them.
 template <class Steps>
 std::size_t steps_within(const Steps& steps, std::int64_t m, std::size_t from, std::size_t end) {
     const auto first = steps.begin() + static_cast<std::ptrdiff_t>(from);
@@ -50,8 +51,8 @@ struct Advance {
 
 using StageFigures = std::vector<std::int64_t>;
 
-/// Returns all figures of a stage that the dynamic program reads. For the first stage of a part, neither the
-/// peak with the input nor the bytes that the stage's group leaves are read.
+/// Returns all numbers of a stage that the dynamic program reads. It does not read the peak with the input
+/// and the bytes that the backward group leaves if the stage is the first of a part.
 StageFigures figures_of(const RotorStage& stage, bool first) {
     StageFigures figures{stage.advance_time,
                          stage.boundary,
@@ -88,7 +89,8 @@ class RotorWriter {
     }
 
   private:
-    /// Writes the runs of the stages s .. t within m bytes. The recursion is as deep as the chain is long.
+    /// Writes the runs of the stages s .. t within m bytes. The depth of the recursion is at most the number
+    /// of stages.
     void group_range(int s, int t, std::int64_t m, bool present) {
         present = present && !table_.dropped(s, t, m);
         const int next = table_.choice(s, t, m, present);
@@ -116,7 +118,8 @@ class RotorWriter {
 
 }  // namespace
 
-// A part is identified by the part without its last stage and the kind of that stage.
+// Two parts are equal if they are equal without their last stages and these stages are equal. So the number
+// of a part follows from the number of the part without its last stage and from the kind of that stage.
 EqualParts::EqualParts(const std::vector<RotorStage>& stages) {
     const std::vector<int> first = kinds_of(stages, true), other = kinds_of(stages, false);
     std::unordered_map<std::uint64_t, int> known;
@@ -219,7 +222,7 @@ std::int64_t RotorTable::kept_time(int s, int t) const {
     return kept_before_[t] - kept_before_[s] + last;
 }
 
-/// Returns how stage s runs if every tensor that its group reads is kept.
+/// Returns the way to run the part in which stage s keeps every tensor that its backward group reads.
 RotorTable::Way RotorTable::keeping(int s, int t, bool present, const RotorWay& way) const {
     const bool beside = present && s == t;
     const std::int64_t least = std::max(held(t, present) + (beside ? way.save_beside_peak : way.save_peak),
@@ -257,8 +260,8 @@ bool RotorTable::offer_all_splits(int s, int t, bool present, const Deadline& de
     return true;
 }
 
-/// Offers only splits that pay in the part without its first or its last stage. The bytes from which a split
-/// pays do not depend on larger numbers of bytes. So tables for different `most_bytes` agree.
+/// Offers only splits that are useful for the part without its first or its last stage. From how many bytes
+/// on a split is useful does not depend on `most_bytes`, so tables for different `most_bytes` agree.
 void RotorTable::offer_near_splits(int s, int t, bool present) {
     worth_.assign(static_cast<std::size_t>(t - s + 2), kNever);
     const auto note = [&](int from, int part) {
@@ -279,9 +282,9 @@ void RotorTable::offer_near_splits(int s, int t, bool present) {
     }
 }
 
-/// Follows the staircase of the way and notes each step that is below the staircase of the part. Stretches in
-/// which even the last time of the way is no better are skipped. The length of a skip doubles after a success
-/// and is halved after a failure.
+/// Walks along the steps of the way and notes each step that is faster than the part's best so far. Several
+/// steps are skipped at once if even the last of them is not faster. The number of skipped steps doubles
+/// after a success and is halved after a failure.
 void RotorTable::offer(const Way& way) {
     if (way.above.empty() || way.below.empty()) return;
     std::int64_t m = std::max({way.least, way.above[0].bytes + way.held, way.below[0].bytes + way.left});
@@ -327,10 +330,10 @@ void RotorTable::merge_better() {
     part_.swap(merged_);
 }
 
-/// After the first `exact_` steps, leaves out steps that gain too little. A step gains too little if its gain
-/// is below a share of the time that the last kept step takes above `least` (the time with everything kept),
-/// or below a smaller share of the whole time. The remaining steps have exact bytes and times and do not
-/// depend on larger numbers of bytes.
+/// Returns the steps of the current part without those that gain too little; the first `exact_` steps are all
+/// kept. A gain is too little if it is below a share of the time that the last kept step takes beyond `least`
+/// (the time with everything kept), or below a smaller share of the whole time. The remaining steps have
+/// exact bytes and times, and do not depend on steps with more bytes.
 TradeOffs RotorTable::thinned(std::int64_t least) {
     std::size_t kept = 0;
     std::int64_t last = kNever;

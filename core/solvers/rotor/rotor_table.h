@@ -24,7 +24,7 @@ using TradeOffs = std::vector<TradeOff>;  ///< sorted: bytes rise, time falls
 /// program reads.
 class EqualParts {
   public:
-    /// Cost: stages^2 / 2 steps, and as many numbers of 4 bytes.
+    /// Cost: stages^2 / 2 steps, and a number of 4 bytes for each step.
     explicit EqualParts(const std::vector<RotorStage>& stages);
 
     /// Returns the number of a part, from 0 to `count` - 1. Equal parts have equal numbers.
@@ -36,16 +36,17 @@ class EqualParts {
     int count_ = 0;
 };
 
-/// least_time(s, t, m) is the least time to go forward from a_(s-1) and to run the groups t .. s within m
-/// bytes. These bytes leave out a_(s-1), tensors held for other parts, and the bytes that the groups above t
-/// leave. Stages count from 0. There are two tables. In the second (`present`), a_t exists from the start
-/// (within the m bytes) and stays until group t has run, or is dropped at once.
+/// A part s .. t of the chain starts from the input a_(s-1) of stage s. least_time(s, t, m) is the least time
+/// to go forward through the part and to run its backward groups t .. s within m bytes. These bytes do not
+/// include a_(s-1), tensors held for other parts, and the bytes that the groups above t leave. Stages count
+/// from 0. There are two tables. In the second (`present`), a_t exists from the start (within the m bytes)
+/// and stays until group t has run, or is dropped at once.
 ///
 /// As a function of m, the least time is a staircase, which is stored as the list of its steps in exact
-/// bytes. After the first `slots` steps of a list, a step is left out if it gains less than 1 / (2 `slots`)
-/// of the time by which the part exceeds its time with everything kept. The steps up to some m do not depend
-/// on anything above m, so tables for different `most_bytes` agree wherever both have an answer. Both numbers
-/// are reduced if there are so many parts that the tables would take more than about a GiB.
+/// bytes. After the first `slots` steps of a list, a step is left out if it gains little: less than about
+/// 1 / (2 `slots`) of the time by which the part exceeds its time with everything kept. The steps up to some
+/// m do not depend on anything above m, so tables for different `most_bytes` agree wherever both have an
+/// answer. Fewer steps are kept if there are so many parts that the tables would take more than about a GiB.
 ///
 /// Two parts are equal if their stages are equal one by one in all bytes and times; equal parts are solved
 /// once. A chain of n equal stages has about 2 n different parts instead of n^2 / 2, because parts that end
@@ -54,18 +55,18 @@ class RotorTable {
   public:
     static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-    /// Which splits of a part are tried. `all`: all of them. `near`: a part of more than 16 stages is split
-    /// only where a split pays, within as many bytes, in the part without its first or its last stage; and
-    /// steps that gain little are left out from the first step of a list on. `by_size`: `all` if `splits()`
-    /// times the largest number of ways of a stage is at most `kMostSplits`, else `near`.
+    /// Which splits of a part into two parts are tried. `all`: all of them. `near`: for a part of more than
+    /// 16 stages, only splits that are useful, with the same bytes, for the part without its first or its
+    /// last stage; and steps that gain little are left out from the first step of a list on. `by_size`: `all`
+    /// if `splits()` times the largest number of ways of a stage is at most `kMostSplits`, else `near`.
     enum class Splits { all, near, by_size };
 
     /// `stages` must outlive the table.
     RotorTable(const std::vector<RotorStage>& stages, std::int64_t most_bytes, int slots,
                Splits splits = Splits::by_size);
 
-    /// Fills the tables. Returns false if the deadline passed before they were full. Cost: `splits` times the
-    /// length of the lists; much less if few checkpoints pay.
+    /// Fills the tables. Returns false if the deadline passed before they were full. Cost: `splits()` times
+    /// the length of the lists; much less if few checkpoints are useful.
     bool fill(const Deadline& deadline);
 
     /// Returns the number of splits of all different parts: stages^3 / 6 if all parts differ.
@@ -73,10 +74,10 @@ class RotorTable {
     bool exhaustive() const { return exhaustive_; }
 
     static constexpr std::int64_t kMostSplits = 600'000;       ///< enough for 150 stages that all differ
-    static constexpr std::int64_t kStepsOfAll = 33'000'000;    ///< 2,900 steps for each list at 150 stages
-                                                               ///< that all differ
-    static constexpr std::int64_t kFinenessOfAll = 6'000'000;  ///< a `fineness_` of 46 at 512 stages that all
-                                                               ///< differ
+    static constexpr std::int64_t kStepsOfAll = 33'000'000;    ///< limit on `exact_` times the parts: 2,900
+                                                               ///< steps at 150 stages that all differ
+    static constexpr std::int64_t kFinenessOfAll = 6'000'000;  ///< limit on `fineness_` times the parts: 46
+                                                               ///< at 512 stages that all differ
 
     /// Returns the trade-offs of the whole chain.
     const TradeOffs& curve() const { return of(0, last(), false); }
@@ -91,14 +92,15 @@ class RotorTable {
     /// Returns the bytes that the groups of stages s .. t leave until the end of the step.
     std::int64_t left_by(int s, int t) const { return left_before_[t + 1] - left_before_[s]; }
 
-    /// Says whether a_t, which exists, is useless, because the part without it is as fast.
+    /// Says whether it is useless to hold an existing a_t, because the part is as fast without it.
     bool dropped(int s, int t, std::int64_t m) const {
         return least_time(s, t, m, false) <= least_time(s, t, m, true);
     }
 
   private:
-    /// One way to run a part: as two other parts. The first has `held` bytes less than the whole, the second
-    /// `left` bytes less. The way takes `time` more than the two parts together, and at least `least` bytes.
+    /// A way to run a part as two smaller parts: first `above`, with `held` bytes less than the whole part
+    /// has, then `below`, with `left` bytes less. The way takes `time` more than the two parts together, and
+    /// at least `least` bytes.
     struct Way {
         const TradeOffs& above;
         const TradeOffs& below;
@@ -111,7 +113,7 @@ class RotorTable {
         std::int64_t bytes = 0, time = 0;
         int next = -1;
     };
-    /// A checkpoint before stage s + `ahead`, which pays from `bytes` bytes on.
+    /// A checkpoint before stage s + `ahead`, which saves time if the part has at least `bytes` bytes.
     struct Split {
         int ahead = 0;
         std::int64_t bytes = 0;
@@ -144,10 +146,10 @@ class RotorTable {
     std::vector<std::int64_t> kept_before_{0};  ///< by stage: time of the earlier stages if everything is
                                                 ///< kept
     std::vector<TradeOffs> absent_, present_;   ///< by part
-    std::vector<std::vector<Split>> absent_at_, present_at_;  ///< by part: the splits that pay; used if not
-                                                              ///< all splits are tried
+    std::vector<std::vector<Split>> absent_at_, present_at_;  ///< by part: the splits that its steps use;
+                                                              ///< empty if all splits are tried
     std::vector<Step> part_, better_, merged_;                ///< steps of the current part
-    std::vector<std::int64_t> worth_;                         ///< used by `offer_near_splits`; by next stage
+    std::vector<std::int64_t> worth_;  ///< for `offer_near_splits`, by next stage: `Split::bytes`, or kNever
 };
 
 /// Returns the runs that the table chooses for the whole chain within `bytes`.

@@ -32,8 +32,8 @@ class Player {
   private:
     std::int32_t last() const { return static_cast<std::int32_t>(made_.moments.size()) - 1; }
 
-    /// Lists the moments: the ops in the graph's order, and each checkpointed region again before the first
-    /// backward op that needs it.
+    /// Lists the moments: the ops in the graph's order, and the reruns of each checkpointed region before the
+    /// first backward op that needs the region.
     void order() {
         std::vector<std::vector<int>> triggered(flat_.op_count);
         for (auto region = save_set_.regions.rbegin(); region != save_set_.regions.rend(); ++region)
@@ -59,7 +59,8 @@ class Player {
         return again_at_[maker] >= 0 && !save_set_.saved[maker];
     }
 
-    /// Returns the region whose rerun the op reads from at this moment; -1 if the op reads from first runs.
+    /// Returns the region whose rerun makes tensors that the op reads at this moment. Returns -1 if the op
+    /// reads only tensors of first runs.
     int reads_from(const Moment& moment) const {
         if (moment.again) return region_of_[moment.op];
         const std::int32_t of = forward_of(graph_, moment.op);

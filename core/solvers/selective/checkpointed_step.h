@@ -13,8 +13,8 @@
 namespace rematlas {
 
 struct SaveSet {
-    std::vector<int> regions;         ///< checkpointed regions, ascending; no region contains another one
-    std::vector<std::uint8_t> saved;  ///< by op; has no meaning for ops outside the checkpointed regions
+    std::vector<int> regions;         ///< checkpointed regions in ascending order; none contains another one
+    std::vector<std::uint8_t> saved;  ///< by op: whether its outputs are saved; only for ops in `regions`
 };
 
 /// A run of an op, or the place in a rerun where a saved op is left out.
@@ -26,15 +26,15 @@ struct Moment {
 struct CheckpointedStep {
     std::vector<Moment> moments;
     std::vector<std::int64_t>
-        during;  ///< by moment: bytes while the op runs; if it is left out, the bytes alive
+        during;  ///< by moment: bytes while the op runs, or the bytes alive if the op is left out
     std::int64_t time = 0, peak = 0;
     std::vector<Step> steps;
-    /// By tensor: the moment at which it first dies, the moment at which it is made again (-1: never), and
-    /// the last moment at which backward reads the tensor made again (-1: never).
+    /// By tensor: the moment at which the tensor first dies, the moment at which it is made again, and the
+    /// last moment at which backward reads it after that. The last two are -1 if that never happens.
     std::vector<std::int32_t> dies, made_again, read_again;
 };
 
-/// Plays the step as PyTorch runs it. A tensor lives until its last reader, as in a Python function that
+/// Returns the step as PyTorch runs it. A tensor lives until its last reader, as in a Python function that
 /// keeps no references. Consecutive backward ops that belong to one forward op form one node of autograd: the
 /// tensors that they read live until the last op of the node. Cost: linear.
 CheckpointedStep play(const Graph& graph, const FlatGraph& flat, const std::vector<Region>& regions,

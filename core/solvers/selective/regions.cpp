@@ -10,8 +10,8 @@
 namespace rematlas {
 namespace {
 
-constexpr std::size_t kMostOpsOfLayer = 8;  // layers of nn.Sequential, such as dropout, have at most this
-                                            // many; blocks have more
+constexpr std::size_t kMostOpsOfLayer = 8;  // a simple layer in nn.Sequential, such as dropout, has at most
+                                            // this many ops; a block has more
 
 /// "a.b.c" gives "a", "a.b" and "a.b.c".
 std::vector<std::string> prefixes(const std::string& path) {
@@ -23,7 +23,7 @@ std::vector<std::string> prefixes(const std::string& path) {
 }
 
 struct Module {
-    std::vector<std::int32_t> positions;  ///< positions of its ops among the forward ops
+    std::vector<std::int32_t> positions;  ///< positions of the module's ops among the forward ops
     bool has_own_ops = false;
     std::set<std::string> children, grandparents;  ///< `grandparents`: the children that have children
 };
@@ -135,7 +135,7 @@ class Finder {
                 if (!within(own) && (of >= 0 || !made_here)) continue;
                 keeps = true;
                 if (made_here) rerun = std::max(rerun, position_[maker] - begin + 1);
-                // the inputs of `of` are kept before it runs
+                // Autograd saves the inputs of `of` before `of` runs, so the rerun may stop right before it.
                 if (within(own)) rerun = std::max(rerun, own - begin);
             }
             if (!keeps) continue;
@@ -161,7 +161,7 @@ class Finder {
 
     const Graph& graph_;
     const FlatGraph& flat_;
-    std::vector<std::int32_t> forward_, position_;  ///< `position_` is the index in `forward_` by op, or -1
+    std::vector<std::int32_t> forward_, position_;  ///< `position_`: by op, its index in `forward_`, or -1
     std::vector<std::uint8_t> written_over_;
     std::map<std::string, Module> modules_;
 };

@@ -20,30 +20,31 @@ namespace rematlas {
 struct Region {
     std::string module = {};             ///< path of the module that is called
     std::vector<std::int32_t> ops = {};  ///< its forward ops, in order; no other forward op runs between them
-    int rerun = 0;                       ///< how many of `ops` run again, from the first on
+    int rerun = 0;                       ///< how many of `ops`, counted from the first, run again
     std::int32_t first_backward = -1, last_backward = -1;  ///< first and last op that reads a tensor kept by
                                                            ///< the region
     std::vector<std::int32_t> inputs = {};                 ///< tensors made by other ops that the region's
                                                            ///< ops read
-    int parent = -1;                                       ///< index of the smallest region that contains it,
-                                                           ///< or -1
+    int parent = -1;                                       ///< index of the smallest other region that
+                                                           ///< contains this one, or -1
 };
 
 /// Returns the regions in the order of their first ops, parents before children. A module is no region if its
-/// ops are not consecutive or run several times, if one of them may run only once, if none of them runs
-/// again, or if a tensor that it reads is written over. A list of modules, which is never called, is
-/// recognized by its children: their names are numbers, and they have modules of their own or many ops. Cost:
-/// linear, times the depth of the modules.
+/// ops are not consecutive or run several times, if one of them may run only once, if none of them would have
+/// to run again, or if a tensor that the module reads is overwritten. A list of modules is no region either,
+/// because it is never called. It is recognized by its children: their names are numbers, and they have
+/// modules of their own or many ops. Cost: linear, times the depth of the modules.
 std::vector<Region> checkpoint_regions(const Graph& graph, const FlatGraph& flat);
 
-/// Returns, by op, whether its outputs can be saved. Such an op has outputs, writes over nothing, and draws
-/// no random numbers (otherwise later ops would draw other numbers). No other op writes over its outputs.
+/// Returns, by op, whether its outputs can be saved. Such an op has outputs, overwrites nothing, and draws no
+/// random numbers (if a rerun left it out, later ops would draw other numbers). No other op overwrites its
+/// outputs.
 std::vector<std::uint8_t> savable_ops(const Graph& graph, const FlatGraph& flat);
 
 /// Says whether the name consists of digits only, as the names of modules in lists do.
 bool is_number(std::string_view name);
 
-/// Says whether the op may run only once and makes nothing, such as the counter of steps in BatchNorm.
+/// Says whether the op may run only once and makes nothing, such as the op that counts batches in BatchNorm.
 /// PyTorch's rerun counts again; a schedule leaves the op out of the rerun.
 bool only_counts(const FlatGraph& flat, std::int32_t op);
 

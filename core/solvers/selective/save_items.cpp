@@ -10,7 +10,7 @@
 namespace rematlas {
 namespace {
 
-constexpr double kSteepness = 12;  // a full moment costs e^12 times as much as an empty one
+constexpr double kSteepness = 12;  // one `raise` makes full moments e^12 times as expensive as empty ones
 
 void hold_until_again(const FlatGraph& flat, const CheckpointedStep& base, std::int32_t t, SaveItem& item) {
     if (base.made_again[t] < 0 || base.dies[t] >= base.made_again[t]) return;

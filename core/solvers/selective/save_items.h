@@ -20,17 +20,17 @@ struct SaveItem {
     std::vector<std::int32_t> ops = {};  ///< ops that are saved; empty if the item takes a whole region out
                                          ///< of checkpointing
     int region = -1;                     ///< the region that is taken out; -1 for a group of ops
-    std::int64_t time = 0;               ///< ns of the ops that then do not run again
+    std::int64_t time = 0;               ///< ns of the ops that do not run again if the item is taken
     std::vector<HeldBytes> held = {};
 };
 
-/// Returns an item for each savable op of these regions, or for each group of such ops if `by_selectors`.
-/// `base` is the step in which nothing is saved.
+/// Returns an item for each savable op of the regions in `chosen`, or for each group of such ops if
+/// `by_selectors`. `base` is the step in which nothing is saved.
 std::vector<SaveItem> items_to_save(const Graph& graph, const FlatGraph& flat,
                                     const std::vector<Region>& regions, std::span<const int> chosen,
                                     const CheckpointedStep& base, bool by_selectors);
 
-/// Returns an item for each of these regions. Taking the item means that the region is not checkpointed.
+/// Returns an item for each region in `chosen`. Taking the item means that the region is not checkpointed.
 std::vector<SaveItem> items_to_leave(const FlatGraph& flat, const std::vector<Region>& regions,
                                      std::span<const int> chosen, const CheckpointedStep& base);
 
@@ -39,7 +39,8 @@ class MomentRoom {
   public:
     MomentRoom(const CheckpointedStep& base, std::int64_t budget) : used_(base.during), budget_(budget) {}
 
-    /// Takes the item if there is room for it at each of its moments. Returns whether it was taken.
+    /// Takes the item if its bytes fit the budget at each moment at which they are held. Returns whether it
+    /// was taken.
     bool take(const SaveItem& item);
     std::span<const std::int64_t> used() const { return used_; }
 
@@ -48,7 +49,7 @@ class MomentRoom {
     std::int64_t budget_;
 };
 
-/// Prices of a byte at each moment.
+/// The price of a byte at each moment. A high price means that memory is short at the moment.
 class Prices {
   public:
     explicit Prices(std::size_t moments) : weight_(moments, 1.0), sum_(moments + 1, 0.0) { settle(); }

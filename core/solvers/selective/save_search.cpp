@@ -12,8 +12,8 @@
 namespace rematlas {
 namespace {
 
-constexpr int kPrices = 6;        // rounds of prices for each number of regions that are not checkpointed
-constexpr int kMostNumbers = 12;  // how many such numbers are tried
+constexpr int kPrices = 6;        // rounds in which prices are raised, for each choice of regions
+constexpr int kMostNumbers = 12;  // how many different numbers of left-out regions are tried
 constexpr std::int64_t kMostWork = 400'000'000;  // limit of `work_` while regions are varied: some seconds
 
 class Search {
@@ -54,7 +54,7 @@ class Search {
         return {.regions = std::move(chosen), .saved = std::vector<std::uint8_t>(flat_.op_count, 0)};
     }
 
-    /// Plays the save set, and keeps it if it is the best so far. Returns its peak.
+    /// Computes the step with the save set. Keeps the save set if it is the best so far. Returns the peak.
     std::int64_t offer(SaveSet save_set) {
         const CheckpointedStep step = play(graph_, flat_, regions_, save_set);
         result_.smallest_peak = std::min(result_.smallest_peak, step.peak);
@@ -65,8 +65,8 @@ class Search {
         return step.peak;
     }
 
-    /// Returns sets of regions in which no region contains another one, one set for each depth of the tree:
-    /// its roots, the regions below these, and so on.
+    /// Returns a set of regions for each depth of the tree of regions: the roots, the regions right below the
+    /// roots, and so on. Regions that contain no others are in all deeper sets, too.
     std::vector<std::vector<int>> levels() const {
         std::vector<int> depth(regions_.size(), 0);
         std::vector<std::uint8_t> is_leaf(regions_.size(), 1);
@@ -97,8 +97,8 @@ class Search {
         return all;
     }
 
-    /// Returns all sets of regions in which no region contains another one. Returns no set if these sets with
-    /// their save sets are too many to try all.
+    /// Returns all sets of regions in which no region contains another one. Returns nothing if there are too
+    /// many sets of regions and of ops to save in them to try all.
     std::vector<std::vector<int>> all_choices() const {
         std::vector<std::vector<int>> sets;
         if (class_.by_selectors) {
@@ -149,7 +149,7 @@ class Search {
 
     bool stopped() { return stopped_ = stopped_ || deadline_.passed(); }
 
-    /// Returns the items sorted by time for their price, the best first.
+    /// Returns the items sorted by time divided by price, the best first.
     static std::vector<const SaveItem*> by_worth(const std::vector<SaveItem>& items, const Prices& prices) {
         std::vector<std::pair<double, const SaveItem*>> ranked;
         for (const SaveItem& item : items)
@@ -161,7 +161,7 @@ class Search {
         return sorted;
     }
 
-    /// Saves the items for which there is room. Returns the bytes by moment.
+    /// Adds items to `save_set`, the best first, as long as they fit the budget. Returns the bytes by moment.
     std::vector<std::int64_t> fill(const CheckpointedStep& base, const std::vector<SaveItem>& items,
                                    const Prices& prices, SaveSet& save_set) {
         MomentRoom room(base, budget_);
@@ -185,8 +185,8 @@ class Search {
         offer(nothing_saved(chosen));
     }
 
-    /// Offers save sets for several numbers of regions that are not checkpointed. The regions that are worth
-    /// most are left out first.
+    /// Offers save sets in which some of the regions are not checkpointed, for several numbers of such
+    /// regions. The regions whose rerun takes the most time for the price of their bytes are left out first.
     void leave_some(const std::vector<int>& chosen) {
         const CheckpointedStep base = play(graph_, flat_, regions_, nothing_saved(chosen));
         const std::vector<SaveItem> leave = items_to_leave(flat_, regions_, chosen, base);
@@ -204,8 +204,8 @@ class Search {
         }
     }
 
-    /// Returns the regions of the best choice with one change of `region`: the region is left out, is
-    /// replaced by the regions inside it, or replaces these.
+    /// Returns variants of the regions of the best choice, each with one change of `region`: the region is
+    /// left out, is replaced by the regions inside it, or is added and replaces the regions inside it.
     std::vector<std::vector<int>> varied(int region) const {
         const std::vector<int>& best = result_.best->save_set.regions;
         const auto parent = [&](int of) { return regions_[static_cast<std::size_t>(of)].parent; };
@@ -251,7 +251,7 @@ class Search {
     const SaveClass class_;
     const Deadline& deadline_;
     SaveSearchResult result_;
-    std::int64_t work_ = 0;  ///< sum over all calls of `fill` of items times moments
+    std::int64_t work_ = 0;  ///< items times moments, summed over all calls of `fill`
     bool stopped_ = false;
 };
 

@@ -1,16 +1,16 @@
 // Searches for save sets: which regions to checkpoint, and which ops to save in them.
 //
-// If the regions are fixed, saving an op costs its bytes at the moments between the death of its outputs in
-// the forward pass and its rerun. It saves the time of the rerun, whatever else is saved. So the best save
-// set is the solution of a knapsack problem with a limit for each moment. A region that is not checkpointed
-// is also an item: it costs the bytes of all tensors that backward reads, and saves the time of the whole
-// rerun.
+// If the regions are fixed, saving the outputs of an op takes their bytes from the moment at which they would
+// die in the forward pass to the op's rerun. It gains the time of the rerun, whatever else is saved. So the
+// best save set is the solution of a knapsack problem with a memory limit at each moment. Leaving a region
+// without checkpointing is also an item: it takes the bytes of all tensors that backward reads, and gains the
+// time of the whole rerun.
 //
 // If there are few choices, all are tried, and the answer is the best of its class. Otherwise the items are
-// taken in the order of their time divided by the price of their bytes. This is done for several prices of
-// moments (moments that were full before cost more) and for several numbers of regions that are not
-// checkpointed, at each level of the tree of regions. Then the regions of the best answer are changed, one at
-// a time.
+// taken in the order of their time divided by the price of their bytes. This is done several times with
+// different prices (bytes at moments that were full before cost more) and for several numbers of regions that
+// are not checkpointed, at each level of the tree of regions. Then the regions of the best answer are
+// changed, one at a time.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,10 @@ namespace rematlas {
 
 /// Which save sets are allowed.
 struct SaveClass {
-    /// As in torchtitan: all layers are checkpointed (the outermost regions whose names are numbers), and ops
-    /// are saved by selectors. A selector saves all ops of one name in a module or none of them, equally in
-    /// all modules whose paths differ only in numbers.
+    /// If true, as in torchtitan: all layers (the outermost regions whose names are numbers) are
+    /// checkpointed, and selectors choose the ops to save. A selector stands for all ops of one name in a
+    /// module and in all modules whose paths differ only in numbers; all of these ops are saved, or none of
+    /// them.
     bool by_selectors = false;
     int most_tried = 1 << 14;  ///< if there are at most this many choices, all are tried
 };
@@ -42,8 +43,8 @@ struct SaveSearchResult {
     bool is_best_of_class = false;     ///< whether all choices were tried
 };
 
-/// Returns the save set with the least time within the budget; among equal times, the one with the least
-/// memory. At the deadline the search ends with the best so far.
+/// Returns the save set with the least time within the budget, and with the least memory among equal times.
+/// At the deadline the search ends with the best save set so far.
 SaveSearchResult search_save_set(const Graph& graph, const FlatGraph& flat,
                                  const std::vector<Region>& regions, Bytes budget, const SaveClass& of,
                                  const Deadline& deadline);

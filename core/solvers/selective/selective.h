@@ -3,9 +3,10 @@
 //
 // Forward keeps the tensors that a region reads from outside and the outputs of its saved ops. When backward
 // first needs a tensor of a region, the forward of the region runs again without the saved ops, up to the
-// last op that backward needs (`regions.h`). The ops run in the graph's order. The answer is the best of this
-// class if there are few enough choices to try all (`save_search.h`). Otherwise it is heuristic and nothing
-// is proven about it. Graphs without module paths have no regions. Cost: some hundred passes over the step.
+// last op that backward needs (`regions.h`). The ops run in the graph's order. The answer is the best of
+// these schedules if there are few enough choices to try all (`save_search.h`). Otherwise it comes from a
+// heuristic, and nothing is proven about it. Graphs without module paths have no regions. Cost: some hundred
+// passes over the step.
 #pragma once
 
 #include <memory>
@@ -18,7 +19,7 @@ namespace rematlas {
 /// A choice of regions and saved ops, with its solution.
 struct SelectivePlan {
     std::vector<Region> regions;                   ///< checkpointed regions, in forward order
-    std::vector<std::vector<std::int32_t>> saved;  ///< by region: its saved ops, ascending
+    std::vector<std::vector<std::int32_t>> saved;  ///< by region: its saved ops, in ascending order
     Solution solution;
 };
 

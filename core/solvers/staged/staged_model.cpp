@@ -12,14 +12,15 @@ namespace {
 constexpr double kObjectiveOfStep = 1000, kBudgetInRows = 1000;
 constexpr std::size_t kMostOps = 600;
 
-/// Returns `room` rounded down to the unit, because a library may exceed a limit by a rounding error.
+/// Returns `room` rounded down to a multiple of the unit. Bytes in between cannot be used, and a library
+/// might exceed the limit by a rounding error.
 std::int64_t usable(std::int64_t room, std::int64_t unit) {
     return room > 0 ? room / unit * unit : room;
 }
 
 }  // namespace
 
-/// A row that is being built. Variables with known values are added to its constant.
+/// A row of the integer program while it is built. Variables with known values are added to its constant.
 struct StagedModel::Row {
     std::vector<std::pair<int, double>> entries;
     double constant = 0;
@@ -68,7 +69,8 @@ StagedModel::StagedModel(const FlatGraph& graph, std::int64_t budget, const Stag
     }
     limit_reruns(options.most_time.value_or(options.below) - base);
     add_columns();
-    // Times are integers, so half a nanosecond more neither cuts off nor admits a schedule.
+    // Times are integers, so adding half a nanosecond admits no further schedule, and a rounding error cuts
+    // off none.
     if (options.most_time) add_time_row((static_cast<double>(*options.most_time - base) + 0.5) * time_scale_);
     for (int stage = 0; stage < static_cast<int>(ops_.size()) && !options.stop.stop_requested(); ++stage)
         add_stage(stage, options.held.empty() ? StageBytes{} : options.held[stage]);
@@ -102,8 +104,8 @@ void StagedModel::place_ops() {
     }
 }
 
-/// Finds the last stage in which each op may run again. Goes from the last op to the first, because an op may
-/// run again only for a tensor that a later stage may read.
+/// Finds the last stage in which each op may run again. An op may run again only as long as its outputs may
+/// be read, so the ops that may read them are handled first: the loop goes from the last op to the first.
 void StagedModel::limit_reruns(std::int64_t slack) {
     const int end = static_cast<int>(ops_.size());
     last_rerun_.assign(ops_.size(), -1);
@@ -126,8 +128,8 @@ StagedModel::Variable StagedModel::run(int stage, int place) const {
     return {run_columns_[stage][place], 0};
 }
 
-/// Returns whether the tensor is kept at the beginning of the stage. If `stage` is the number of ops, it
-/// means the end of the step.
+/// Returns the variable that is 1 if the tensor is kept at the beginning of the stage. The number of ops as
+/// `stage` means the end of the step.
 StagedModel::Variable StagedModel::kept(int stage, int index) const {
     const Tensor& tensor = tensors_[index];
     const int end = static_cast<int>(ops_.size());
@@ -144,7 +146,8 @@ StagedModel::Variable StagedModel::freed(int stage, int index, int use) const {
     return {columns.empty() ? -1 : columns[use], 0};
 }
 
-/// Returns a variable without a column if the tensor cannot be freed there.
+/// Returns the variable that is 1 if the tensor is freed right after the op at `place`. The variable has no
+/// column if the tensor cannot be freed there.
 StagedModel::Variable StagedModel::freed_after(int stage, int index, int place) const {
     const Tensor& tensor = tensors_[index];
     if (tensor.maker == place) return freed(stage, index, 0);
@@ -213,8 +216,8 @@ void StagedModel::add_time_row(double most) {
     if (all > most) time.store(milp_, -kInfinite, most);
 }
 
-/// Adds the rows of a tensor in a stage. A tensor that is present at the beginning of the stage or is made in
-/// it is freed at most once. If it is not freed, it is present at the end of the stage.
+/// Adds the rows of a tensor in a stage. A tensor that is present at the beginning of the stage or is made
+/// during the stage is freed at most once. It is present at the end of the stage if it is not freed.
 void StagedModel::add_balance(int stage, const Tensor& tensor, int index) {
     const Variable before = kept(stage, index), after = kept(stage + 1, index),
                    made = run(stage, tensor.maker);
@@ -373,7 +376,7 @@ std::optional<std::vector<double>> StagedModel::encode(const RunSequence& runs) 
             if (ran[t][place] && !set(run_columns_[t][place], 1)) return std::nullopt;
     for (int index = 0; index < static_cast<int>(tensors_.size()); ++index) {
         const Tensor& tensor = tensors_[index];
-        // Goes backwards; `wanted`: whether the tensor is read before it is made again.
+        // The loop goes backwards. `wanted`: whether the tensor is read next, before it is made again.
         bool wanted = tensor.result;
         for (int t = end - 1; t >= tensor.maker; --t) {
             for (int use = static_cast<int>(tensor.users.size()); use >= 0; --use) {
@@ -394,7 +397,7 @@ std::optional<std::vector<double>> StagedModel::encode(const RunSequence& runs) 
     if (most_alive_.column >= 0)
         values[most_alive_.column] =
             static_cast<double>(cost_of(graph_, runs).peak - graph_.resident_bytes) * byte_scale_;
-    // The columns of the bytes after each op follow. The library checks them against the budget.
+    // Sets the columns of the bytes after each op. The library checks these values against the budget.
     for (int t = 0; t < end; ++t) {
         double alive = 0;
         for (int index = 0; index < static_cast<int>(tensors_.size()); ++index)

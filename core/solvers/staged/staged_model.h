@@ -8,14 +8,14 @@
 //     StagedModel least(flat, known_peak, {.most_time = time});   // minimizes the peak instead of the time
 //
 // Source: Jain et al., "Checkmate: Breaking the Memory Wall with Optimal Tensor Rematerialization" (MLSys
-// 2020), equations 1 to 9, and the form in which the paper maximizes the batch size: the largest of all sums
-// of bytes is minimized under a limit on the time. Differences:
+// 2020), equations 1 to 9, and the form of the program for the largest batch, in which the peak is minimized
+// under a limit on the time. Differences:
 // - A tensor is freed at most once in each stage. The continuous variable F for this is tied row by row to
 //   its stage. So only R (runs) and S (kept) are binary, and the relaxation is tight.
-// - The rows are stronger: a user runs only where the tensor is present after all frees before it.
-// - Workspaces, ops with several outputs, residents, results and runs in place are counted as by the checker.
-// - Variables that no better schedule can use do not exist: reruns that cost more than can be gained, reruns
-//   that no later step needs, and tensors that must be kept or cannot be kept.
+// - The rows are stronger: an op runs only if each tensor that it reads is present after all earlier frees.
+// - Workspaces, ops with several outputs, residents, results and runs in place count as in the checker.
+// - There are no variables for reruns that cost more than can be gained, for reruns that no later step needs,
+//   and for tensors that must be kept or cannot be kept.
 // The class of schedules: ops first run in the graph's order. Reruns of a stage are in that order too, each
 // at most once. An op does not run in a stage at whose beginning one of its outputs exists.
 #pragma once
@@ -33,15 +33,15 @@
 
 namespace rematlas {
 
-/// Number of required ops beyond which the integer program seldom gets far. The time is then better spent on
-/// its start solution.
+/// With more required ops than this, the search of the integer program seldom gets far. Solvers then spend
+/// more time on its start solution.
 constexpr std::size_t kLargeProgramme = 120;
 
 /// The largest error of a bound that a library computes in doubles, as a share of the bound.
 constexpr double kBoundRounding = 1e-7;
 
-/// Bytes held besides the tensors of the graph: while reruns of a stage run, while the stage's first run
-/// runs, and the most between that run and the next stage.
+/// Bytes that are held besides the tensors of the graph. `before`: while the reruns of a stage run. `during`:
+/// while the stage's first run runs. `after`: the most between that run and the next stage.
 struct StageBytes {
     std::int64_t before = 0, during = 0, after = 0;
 };
@@ -83,9 +83,9 @@ class StagedModel {
     /// Returns the runs for an integral solution.
     RunSequence decode(std::span<const double> values) const;
 
-    /// Returns the runs that follow from the kept tensors of a solution. A tensor is kept if its S is
-    /// positive and at least `threshold`, which is given for each tensor. As few ops as possible run for
-    /// that. Returns nullopt if an op would run again that may run only once.
+    /// Returns runs that keep tensors as a solution does, and rerun as few ops as possible. A tensor is kept
+    /// if its variable S is positive and at least the tensor's entry in `threshold`. Returns nullopt if an op
+    /// that may run only once would run again.
     std::optional<RunSequence> round(std::span<const double> values,
                                      const std::vector<double>& threshold) const;
 
@@ -93,8 +93,8 @@ class StagedModel {
     /// Returns the values of all S that are columns.
     std::vector<double> kept_shares(std::span<const double> values) const;
 
-    /// Returns the point of the model for a sequence of runs, or nullopt if the sequence is not in the class
-    /// or uses a variable that was left out. Reruns are sorted within their stage.
+    /// Returns the values of the columns for a sequence of runs, or nullopt if the sequence is not in the
+    /// class or uses a variable that was left out. The reruns of each stage are sorted.
     std::optional<std::vector<double>> encode(const RunSequence& runs) const;
 
   private:
@@ -107,15 +107,15 @@ class StagedModel {
     struct Tensor {
         int id;                  ///< id in the graph
         int maker;               ///< place of the op that makes it
-        std::vector<int> users;  ///< places of the ops that read it, ascending
+        std::vector<int> users;  ///< places of the ops that read it, in ascending order
         std::int64_t bytes;
         bool result;
-        int last_first_use;  ///< last place that reads it in its first run; -1 if none
-        int last_use;        ///< last stage in which any op may read it; the number of places for results
+        int last_first_use;  ///< place of the last op that reads it; -1 if none
+        int last_use;        ///< last stage in which any op may read it; the number of stages for results
     };
 
-    /// An in-place run of an op with several pairs. The column is 1 only if every tensor that the run writes
-    /// over is freed.
+    /// An in-place run of an op that overwrites several tensors. The column is 1 only if every tensor that
+    /// the run overwrites is freed.
     struct InPlace {
         int column;
         std::vector<int> freed;  ///< columns of the frees that the run needs
@@ -140,13 +140,13 @@ class StagedModel {
 
     const FlatGraph& graph_;
     std::int64_t unit_;  ///< result of `byte_unit`
-    std::int64_t room_;  ///< the budget minus the residents, rounded down to `unit_` if that loses nothing
+    std::int64_t room_;  ///< the budget minus the residents; a multiple of `unit_` if no other bytes are held
     double time_scale_, byte_scale_;
     Variable most_alive_;        ///< upper limit of all memory rows: the budget, or the column of the peak
     std::vector<int> ops_;       ///< by place: the op
     std::vector<int> place_of_;  ///< by op: place, or -1
     std::vector<Tensor> tensors_;
-    std::vector<std::vector<int>> reads_, makes_;  ///< per place: tensors
+    std::vector<std::vector<int>> reads_, makes_;  ///< per place: tensors that the op reads and makes
     std::vector<int> last_rerun_;                  ///< per place: last stage that may run it again
     std::vector<std::vector<int>> run_columns_;    ///< [stage][place]: column, or -1
     std::vector<std::vector<int>> kept_columns_;   ///< [stage][tensor]: column, or -1
