@@ -12,8 +12,7 @@ constexpr std::size_t kMostPulled = 400;  // an eviction with more reruns is use
 constexpr int kLongestHop = 30;           // most runs that a shifted run passes
 constexpr int kMostFollowers = 20;        // longest chain of makers or users that follow a shifted run
 constexpr double kFollows = 0.8;          // probability that a maker or user follows
-// One in this many moves is an exchange, because exchanges are slow.
-constexpr std::size_t kMovesAnExchange = 1000;
+constexpr std::size_t kMovesAnExchange = 1000;  // one in this many moves is an exchange, which is slow
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
@@ -208,8 +207,7 @@ void Moves::remove_cascade(Node first) {
             const bool queued = std::find(waiting.begin(), waiting.end(), server) != waiting.end();
             if (!queued && profile_.is_useless(server)) waiting.push_back(server);
         }
-        // A run that was useless when it was queued may no longer be: it may now be the only run of a
-        // required op.
+        // A run that was useless when it was queued may now be the only run of a required op.
         std::erase_if(waiting, [&](Node server) { return !profile_.is_useless(server); });
     }
 }

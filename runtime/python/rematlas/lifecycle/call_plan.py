@@ -25,8 +25,7 @@ MOST_DISTURBED = 12
 
 
 class CallPlan:
-    """A kind of call with its plan and its state. Each method that changes the state is named after the event
-    that causes the change."""
+    """A kind of call. Each method that changes its state is named after the event that causes the change."""
 
     def __init__(self, owner, key, inputs):
         self._owner = weakref.ref(owner)  # see State
@@ -74,8 +73,7 @@ class CallPlan:
     # Between the steps.
 
     def settle(self) -> None:
-        """Handles what has happened since the last call. Holds the lock, because another thread may ask for
-        the status."""
+        """Handles the events since the last call, under the lock: other threads may ask for the status."""
         with self.owner.lock:
             steps, self.open_steps = self.open_steps, []
             for step in steps:
@@ -226,8 +224,7 @@ class CallPlan:
         self.reason = why
         self.plan, self.open_steps, self.plans_by_use = None, [], {}
         self.state = Refused(self, room)
-        # If it is known from shapes that the step does not fit, steps of this kind run under eviction from
-        # now on.
+        # From now on, steps of this kind that do not fit (by their shapes) run under eviction.
         self.owner.refusals.tell(why, error, False if self.original.bytes else None)
 
     def begin_planning(self, first, second) -> None:
@@ -341,8 +338,7 @@ class CallPlan:
         return ""
 
     def record_anew(self) -> None:
-        """Goes back to recording. Called when the tensors of the call have other layouts than the planned
-        ones."""
+        """Goes back to recording, because the call's tensors have other layouts than the planned ones."""
         self.plan, self.state, self.plans_by_use = None, Recording(self), {}
         self.comparisons.begin_anew()
 
@@ -428,8 +424,7 @@ class CallPlan:
 
     def take_known_plan(self, used) -> bool:
         """Takes the plan that was made earlier for a loss that uses the outputs `used`. Stores the present
-        plan, because steps whose losses use different outputs may alternate. Returns whether there is an
-        earlier plan that fits the budget."""
+        plan, because losses may use different outputs in turn. Returns whether such a plan fits."""
         self.plans_by_use[tuple(self.plan.used)] = self.plan, self.answer
         plan, answer = self.plans_by_use.get(tuple(used), (None, None))
         if plan is None or plan.frames < self.owner.frames:

@@ -67,7 +67,7 @@ class PlannedModule(InPlaceOfCall):
         self.why_original = ""  # why the original ran the newest step that a plan should have run
         self.is_forwarding = False  # the original's forward is running
         self.measures = False  # the peaks of planned steps are measured, too, see `measure_peaks`
-        # It is closed when the module is called for the first time.
+        # Closed when the module is called for the first time.
         self.past_forward = past_forward.PastForward(module, self.note_gradients_past_forward)
         self.lock = threading.RLock()
         planned_modules.add(self)
@@ -228,8 +228,7 @@ class PlannedModule(InPlaceOfCall):
         return self.module.forward(*args, **kwargs)
 
     def note_gradients_past_forward(self) -> None:
-        """Called when a parameter gets a gradient although the module has not been called with gradients
-        enabled."""
+        """Called when a parameter gets a gradient without a call of the module that has gradients enabled."""
         about = "" if self.options.budget_bytes is None else ", and may go beyond the budget"
         self.refusals.note_left_alone(*past_forward.how_and_advice(), about)
 
@@ -259,8 +258,7 @@ class PlannedModule(InPlaceOfCall):
         self.note_original(why)
 
     def leave_plan_in_backward(self, plan, why) -> None:
-        """Called when the plan has run the forward of a step, but the original runs the step again for its
-        backward."""
+        """Called when the original runs a step again whose forward the plan has run."""
         if self.updates is not None:
             self.updates.note_original()
         plan.left_steps += 1
@@ -291,8 +289,7 @@ class PlannedModule(InPlaceOfCall):
         return StepContext(self.options, self.name, watch, tensors, inputs, device, self.several)
 
     def forward_by_plan(self, call_plan, call, given):
-        """Runs a forward by the plan, on the tensors `given`. Returns the outputs, and why there are no
-        outputs (empty if there are outputs)."""
+        """Runs a forward on the tensors `given` by the plan. Returns the outputs, and why there are none."""
         compiled = call_plan.plan.compiled
         tensors = self.state.watch.tensors()
         outputs, number, why = compiled.forward(
@@ -353,8 +350,7 @@ class PlannedModule(InPlaceOfCall):
         return self.regions.release_open_forwards(self.call_plans.values(), self.before_release)
 
     def before_release(self) -> None:
-        """Called before open forwards are released. The original will run these forwards again, and the
-        gradients go to `.grad`."""
+        """Called before open forwards are released, which the original will run again."""
         if self.updates is not None:
             self.updates.note_several()
         self.fallback.note_forward(True)
@@ -382,8 +378,7 @@ class PlannedModule(InPlaceOfCall):
         return found
 
     def original_bytes(self, answer) -> int:
-        """Returns the peak bytes of the original's step, including the bytes that open forwards of its kind
-        hold for their backwards."""
+        """Returns the peak bytes of the original's step, with the bytes that its open forwards hold."""
         return (
             answer.whole_peak_bytes + answer.kept_by_loss_bytes + (self.frames - 1) * answer.whole_held_bytes
         )
@@ -448,8 +443,7 @@ callbacks.answer_for(planned_modules)
 
 @atexit.register
 def stop():
-    """Runs before the interpreter ends. Afterwards no background thread calls into the interpreter or runs
-    for this package."""
+    """Runs before the interpreter ends, and ends all background threads of this package."""
     callbacks.answer_no_more()
     for module in list(planned_modules):
         module.stop()
