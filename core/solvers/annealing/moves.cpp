@@ -7,11 +7,11 @@ namespace rematlas::annealing {
 
 namespace {
 
-constexpr int kMostPullDepth = 200;       // longest chain of reruns in which each needs the next
-constexpr std::size_t kMostPulled = 400;  // an eviction with more reruns is useless and slow to undo
-constexpr int kLongestHop = 30;           // most runs that a shifted run passes
-constexpr int kMostFollowers = 20;        // longest chain of makers or users that follow a shifted run
-constexpr double kFollows = 0.8;          // probability that a maker or user follows
+constexpr int kMostPullDepth = 200;             // longest chain of reruns in which each needs the next
+constexpr std::size_t kMostPulled = 400;        // an eviction with more reruns is useless and slow to undo
+constexpr int kLongestHop = 30;                 // most runs that a shifted run passes
+constexpr int kMostFollowers = 20;              // longest chain of makers or users that follow a shifted run
+constexpr double kFollows = 0.8;                // probability that a maker or user follows
 constexpr std::size_t kMovesAnExchange = 1000;  // one in this many moves is an exchange, which is slow
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
