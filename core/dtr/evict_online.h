@@ -1,6 +1,6 @@
 // Simulates dynamic tensor rematerialization on a trace, as published (Kirisame et al., ICLR 2021).
 //
-//     const DtrOutcome outcome = evict_online(trace, Bytes(2 << 30), {.heuristic = DtrHeuristic::dtr});
+//     const DtrOutcome outcome = evict_online(trace, Bytes(2LL << 30), {.heuristic = DtrHeuristic::dtr});
 //     if (outcome.status == DtrOutcome::Status::ok) use(outcome.overhead());
 //
 // The calls of the program run one after another, and the method does not know what comes later; see

@@ -4,7 +4,7 @@
 //
 //     KnownAnswers known(graph);
 //     known.add(schedule);
-//     known.bound({.budget = Bytes(2 << 30)});     // on all schedules that may answer the question
+//     known.bound({.budget = Bytes(2LL << 30)});     // on all schedules that may answer the question
 //
 // A bound holds for a question if it is proven for all schedules that may answer the question. So a bound for
 // one question also holds for questions with smaller budgets, fewer copies, less memory on the host, or more

@@ -1,7 +1,8 @@
 // The largest batch that a budget allows.
 //
 //     const auto capture = [&](std::int64_t batch) -> Result<Graph> { ... };
-//     Result<LargestBatch> found = largest_batch(capture, {.budget = Bytes(16 << 30), .max_overhead = 1.25});
+//     Result<LargestBatch> found =
+//         largest_batch(capture, {.budget = Bytes(16LL << 30), .max_overhead = 1.25});
 //     if (found && found->batch > 0) use(found->graph, *found->schedule);
 //
 // Small batches are captured first. The graphs of larger batches are predicted (BatchFamily), so that the

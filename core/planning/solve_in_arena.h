@@ -1,6 +1,6 @@
 // Solves under a budget for the arena of planned addresses, fragmentation included.
 //
-//     Result<Outcome> outcome = solve_in_arena(problem, *solver, Bytes(2 << 30), {.time = 60s});
+//     Result<Outcome> outcome = solve_in_arena(problem, *solver, Bytes(2LL << 30), {.time = 60s});
 //     outcome->schedule()->addresses->arena;   // at most the budget
 #pragma once
 

@@ -1,7 +1,7 @@
 // The interface of all solvers. Callers should use planning/solve.h, which checks the answers.
 //
 //     std::unique_ptr<Solver> solver = make_rotor();
-//     Answer answer = solver->solve({graph, flat}, Bytes(2 << 30), {.time = 10s}, {});
+//     Answer answer = solver->solve({graph, flat}, Bytes(2LL << 30), {.time = 10s}, {});
 //     if (auto* solution = std::get_if<Solution>(&answer)) ...
 #pragma once
 

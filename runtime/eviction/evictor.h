@@ -1,7 +1,7 @@
 // Online eviction of a program that runs: Dynamic Tensor Rematerialization (Kirisame et al., ICLR 2021) below
 // autograd, by the policy of core/dtr.
 //
-//     Evictor evictor(device, {.budget = 2 << 30});
+//     Evictor evictor(device, {.budget = 2LL << 30});
 //     evictor.open();
 //     ... any forward, backward and optimizer ...     // never more than 2 GiB alive
 //     evictor.close();                                // makes everything present again

@@ -1,7 +1,7 @@
 // The copies of one run of a step: the device memory that is allocated and freed for them, and the queues
 // that copy the bytes.
 //
-//     Result<std::unique_ptr<StepTransfers>> transfers = StepTransfers::open(model, plan, links);
+//     std::unique_ptr<StepTransfers> transfers = StepTransfers::open(model, plan, links).take();
 //     transfers->begin(operands, inputs, nullptr);
 //     transfers->before(step, operands);   // allocates memory for a fetch, orders copies from the queues
 //     ... the step itself ...

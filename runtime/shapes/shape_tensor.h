@@ -2,8 +2,8 @@
 // of bytes but no memory.
 //
 //     at::Tensor weight = shape_tensor({50257, 1600}, {1600, 1}, c10::ScalarType::Float, device);   // 321 MB
-//     weight.device(), weight.storage().nbytes()      // as for a real tensor
-//     weight.const_data_ptr()                         // throws: "the values of a tensor are needed, ..."
+//     weight.device(), weight.storage().nbytes();     // as for a real tensor
+//     weight.const_data_ptr();                        // throws: "the values of a tensor are needed, ..."
 //
 // Autograd and everything else above the kernels treat them as tensors of their device, so a model behaves as
 // on that device. The device need not exist.

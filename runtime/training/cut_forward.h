@@ -7,7 +7,7 @@
 //     ... the module's forward on these inputs ...
 //     cut.end(outputs, parameters);
 //     // The caller's graph gets one node, which runs the module's own graph.
-//     cut.connect(outputs, parameters, "Name", [&](variable_list&& gradients) {
+//     cut.connect(outputs, parameters, "Name", [&](torch::autograd::variable_list&& gradients) {
 //         return cut.backward(gradients, parameters, false, false);
 //     });
 //

@@ -2,7 +2,7 @@
 // part of the caller's autograd graph.
 //
 //     Result<std::shared_ptr<PlannedStep>> step =
-//         PlannedStep::create(graph, tape, schedule, tensors, owner, device);
+//         PlannedStep::create(graph, tape, schedule, named, owner, device);
 //     Result<PlannedForward> forward = (*step)->forward(tensors, inputs, arena, measured, original);
 //     ... any loss of forward->outputs; its backward runs the rest of the schedule ...
 //

@@ -1,8 +1,9 @@
 // The planner makes, from two recordings of the same step, a schedule that keeps the budget. It works in the
 // background.
 //
-//     Result<std::shared_ptr<Planner>> planner = Planner::create(first, second, "GPT2LMHeadModel");
-//     (*planner)->start({.budget = *parse_budget("60%")}, 1, beside);
+//     Result<std::shared_ptr<Planner>> planner =
+//         Planner::create(first, second, "GPT2LMHeadModel", device);
+//     (*planner)->start({.budget = *parse_budget("60%")}, 1, beside, in_arena);
 //     ... training goes on ...
 //     if (!(*planner)->busy()) (*planner)->answer();
 #pragma once

@@ -1,12 +1,13 @@
 // Records a step of the caller's own training while it runs: forward and backward, but not the caller's
 // loss.
 //
-//     auto recording = std::make_shared<StepRecording>(tensors, inputs, device);
+//     const auto kind = StepRecording::Kind::real;
+//     auto recording = std::make_shared<StepRecording>(tensors, inputs, device, kind);
 //     recording->begin();
 //     ... the module's forward ...
 //     recording->end(outputs);      // the caller goes on with the same outputs; their backward is recorded
 //     ... loss, backward ...
-//     recording->state()            // recorded, or refused for a reason; the training is the same
+//     recording->state();           // recorded, or refused for a reason; the training is the same
 //
 // Threads: forward on one thread; autograd may run the backward on another.
 #pragma once

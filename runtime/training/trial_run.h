@@ -4,7 +4,7 @@
 //     trial->begin();
 //     ... the original's forward ...
 //     trial->end(outputs);      // its backward replays the step by the plan, and compares bit by bit
-//     trial->verdict()
+//     trial->verdict();
 //
 // The step trains as without the comparison: generator and buffers are restored after the replay. Memory: the
 // gradients of the step are held during the replay. Under online eviction the replay runs first, and only

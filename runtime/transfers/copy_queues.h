@@ -1,12 +1,12 @@
 // The queues that work beside a device: one for copies to host memory, one for copies back, and one for ops
 // that run on the host. Marks order their work.
 //
-//     CopyQueues& copies = ...;                             // open_copies, in runtime/device/copies.h
-//     const Mark made = copies.mark(CopyQueue::compute);    // after the work submitted so far
-//     copies.wait(CopyQueue::out, made);
-//     copies.copy_out(slab->data(), tensor, bytes);
-//     const Mark gone = copies.mark(CopyQueue::out);
-//     copies.wait(CopyQueue::compute, gone);                // before the tensor's memory is used again
+//     auto copies = open_copies(*device).take();             // runtime/device/copies.h
+//     const Mark made = copies->mark(CopyQueue::compute);    // after the work submitted so far
+//     copies->wait(CopyQueue::out, made);
+//     copies->copy_out(slab->data(), tensor, bytes);
+//     const Mark gone = copies->mark(CopyQueue::out);
+//     copies->wait(CopyQueue::compute, gone);                // before the tensor's memory is used again
 //
 // Only `synchronize` waits for the device. Before memory is given back to an allocator, or the slab is read,
 // the program must have waited for the copies that use this memory: the allocator knows only the compute

@@ -3,7 +3,7 @@
 // time.
 //
 //     LinkClock clock(graph, plan, links);
-//     executor.run(..., {.clock = &clock});       // or time_on_links, without a run
+//     executor.run(schedule.steps, inputs, {.clock = &clock});    // or time_on_links, without a run
 //     clock.now();
 #pragma once
 

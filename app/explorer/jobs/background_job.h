@@ -1,6 +1,6 @@
 // Runs one kind of long work in a thread other than the GUI's.
 //
-//     job.start([graph](std::stop_token stop) {
+//     job.start([this, graph](std::stop_token stop) {
 //         Answer answer = solve(*graph, stop);          // worker's thread
 //         return [this, answer] { show(answer); };      // owner's thread, unless cancelled or replaced
 //     });

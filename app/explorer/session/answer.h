@@ -1,6 +1,6 @@
 // Answers the first question of a user: does the step fit into a card's memory, and what does that cost?
 //
-//     const FitAnswer answer = fit_answer(*graph, plans, known, {.budget = Bytes(80) << 30});
+//     const FitAnswer answer = fit_answer(*graph, plans, known, {.budget = Bytes(80LL << 30)});
 //     label->setText(answer.headline);
 #pragma once
 
