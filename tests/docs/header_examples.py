@@ -1,9 +1,9 @@
 """Turns the code examples at the top of C++ headers into functions that a compiler can check.
 
 An example is a paragraph of the header's first comment whose lines begin with `//     ` and which has a
-statement. It may use names that it does not define: example_names.h declares those that all headers share,
-and names_of_examples.py those of single headers. `...` stands for a value in an expression, and for a
-statement after `if (...)`, `for (...)` and `while (...)`.
+statement. It may use names that it does not define; `example_names/` declares them. `...` stands for a value
+in an expression, and for a statement after `if (...)`, `for (...)` and `while (...)`. A line
+`... words ...` stands for statements.
 """
 
 import dataclasses
@@ -22,6 +22,9 @@ class Example:
 
     def defines_functions(self) -> bool:
         return any(re.match(r"(void|extern|constinit) ", line) for line in self.code)
+
+    def says_this(self) -> bool:
+        return any(re.search(r"\bthis\b", without_comment(line)) for line in self.code)
 
 
 def examples_of(header: pathlib.Path, name: str) -> Example | None:
@@ -46,7 +49,7 @@ def examples_of(header: pathlib.Path, name: str) -> Example | None:
 
 
 def is_code(lines: list[str]) -> bool:
-    return any(without_comment(line).rstrip().endswith((";", "{")) for line in lines)
+    return any(without_comment(line).rstrip().endswith((";", "{", ") ...")) for line in lines)
 
 
 def without_comment(line: str) -> str:
@@ -56,21 +59,29 @@ def without_comment(line: str) -> str:
 def compilable(line: str) -> str:
     """Returns a line of an example in which each `...` is replaced by code that compiles."""
     line = without_comment(line).rstrip()
+    if re.fullmatch(r" *\.\.\. .* \.\.\.", line):
+        return ""
     line = re.sub(r"\{ \.\.\. \}", "{ return anything; }", line)
+    line = re.sub(r"; \.\.\. \}", "; }", line)
     line = re.sub(r"\) \.\.\.$", ") {}", line)
     return line.replace("...", "anything")
 
 
-def translation_unit(examples: list[Example], names: dict[str, str]) -> str:
-    """Returns the text of a file with all examples. Errors name the header and its line."""
-    lines = [f'#include "{example.header}"' for example in examples]
-    lines += ['#include "tests/docs/example_names.h"', "namespace rematlas {"]
+def translation_unit(examples: list[Example], name_files: list[str], names: dict[str, str]) -> str:
+    """Returns the text of a file with all examples. Errors name the header and its line.
+
+    `name_files` declare names for all examples; `names` has declarations for the examples of single headers.
+    The files are included first, because Qt's headers define macros with names that core uses (`slots`).
+    """
+    lines = [f'#include "{file}"' for file in [*name_files, *(example.header for example in examples)]]
+    lines += ["namespace rematlas {"]
     for number, example in enumerate(examples):
         lines += [f"namespace example_{number} {{", "using namespace example_names;"]
         lines += [f"using namespace rematlas::{name};" for name in example.namespaces]
         lines += [names.get(example.header, "")]
         is_function = not example.defines_functions()
-        lines += ["Returned example() {" if is_function else ""]
+        owner = "Owner::" if example.says_this() else ""
+        lines += [f"Returned {owner}example() {{" if is_function else ""]
         lines += [f'#line {example.line} "{example.header}"', *map(compilable, example.code)]
         lines += ["}" if is_function else "", "}"]
     return "\n".join([*lines, "}", ""])

@@ -8,10 +8,10 @@ installs them). The exit status is 77 if all requested pages are skipped.
 """
 
 import pathlib
-import sys
 import unittest
 
 from blocks import Page
+from outcome import main
 from running import ROOT, PageRun, missing_modules, programs, python_of_pages
 
 MUST_RUN = (
@@ -57,7 +57,4 @@ for path in pages():
     add_test(path)
 
 if __name__ == "__main__":
-    result = unittest.main(exit=False, verbosity=2).result
-    if result.skipped and len(result.skipped) == result.testsRun:
-        sys.exit(77)
-    sys.exit(0 if result.wasSuccessful() and result.testsRun else 1)
+    main()

@@ -1,11 +1,6 @@
-"""Names that the examples of single headers use without defining them. Names that all headers share are in
-example_names.h."""
+"""Names that the examples of single headers of core use without defining them."""
 
-
-def values(names: str) -> str:
-    """Returns a declaration of names that stand for values of any type."""
-    return f"extern const Anything {', '.join(names.split())};"
-
+from example_names.declarations import values
 
 NAMES = {
     "core/addresses/request_plan.h": values("requests"),
