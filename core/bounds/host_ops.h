@@ -19,10 +19,11 @@ struct HostOp {
     /// The inputs made by ops that must run on the device. If this op runs on the host, these inputs must be
     /// copied there.
     std::vector<std::int32_t> inputs;
-    /// The residents that this op updates and that an op which must run on the device reads or updates. If
-    /// this op runs on the host, each of these residents is copied to the device at least once in each step:
-    /// after the update only the host has the current values, and the other op needs them on the device in
-    /// the next step. A resident that several ops update is only in the list of the first of these ops.
+    /// The residents that this op updates, if they are also used on the device: by an op that must run there
+    /// and reads or updates them. If this op runs on the host, each of these residents is copied to the
+    /// device at least once in each step: after the update only the host has the current values, and the
+    /// other op needs them on the device in the next step. A resident that several ops update is only in the
+    /// list of the first of these ops.
     std::vector<std::int32_t> back;
 };
 

@@ -258,7 +258,7 @@ class MomentProgramme {
     std::vector<int> ops_;
     std::int64_t held_ = 0;
     int op_edges_ = 0;
-    double all_time_ = 1;  ///< nanoseconds: extra time of all ops that can run again
+    double all_time_ = 1;  ///< nanoseconds: time of one rerun of each op that can run again
     double scale_ = 1;     ///< capacity for each nanosecond
 };
 

@@ -108,8 +108,8 @@ class RebuildCut {
                                              ///< maker may run
     std::vector<std::int64_t> to_sink_;      ///< per tensor: flow to the sink
     std::vector<std::int64_t> from_source_;  ///< per tensor: flow from the source
-    std::vector<std::int64_t> excess_;       ///< per tensor: flow that ends there for now, while the flow is
-                                             ///< changed
+    std::vector<std::int64_t> excess_;       ///< per tensor: flow that ends at the tensor while the flow is
+                                             ///< being changed
     std::int64_t value_ = 0;
 
     std::vector<std::uint32_t> seen_;  ///< per node: the last search that reached it

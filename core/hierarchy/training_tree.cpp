@@ -159,8 +159,8 @@ class TreeBuilder {
 
     // Articulation ------------------------------------------------------------------------------------------
 
-    /// Cuts at points that at most one tensor crosses. Each tensor is the boundary of only one cut. If the
-    /// tensor is still needed after ops that make nothing for the sequence, these ops join the next item.
+    /// Cuts at points that at most one tensor crosses. No two cuts have the same tensor: as long as only the
+    /// tensor of the last cut crosses the following points, the ops before these points join the next item.
     Items sequence(int begin, int end) {
         std::vector<int> crossing(end - begin + 1, 0);
         std::vector<std::int64_t> sum(end - begin + 1, 0);  // sum of the ids of crossing tensors: the id

@@ -88,8 +88,8 @@ Schedule schedule_of(const Problem& problem, std::string_view solver, const Swee
 /// Adds the peaks and bounds of the sweep's points to `known`.
 void add_sweep(const Sweep& sweep, KnownAnswers& known);
 
-/// Gives each schedule of the sweep the largest bound that is known for its question. A point keeps its own
-/// bound if that is larger, which is possible if the own bound holds for fewer schedules.
+/// Gives each schedule of the sweep the largest bound that is known for its question. If a point has a larger
+/// bound already, it keeps it: this is possible because that bound may hold for fewer schedules.
 void raise_bounds(const Graph& graph, const KnownAnswers& known, Sweep& sweep);
 
 /// Returns the points of a curve as samples, for example for `curve_area`.

@@ -26,9 +26,9 @@ class BlockLifetimes {
         std::vector<MeasuredBlock> blocks;
         TraceGaps gaps;
     };
-    /// Completes the lifetimes. Blocks that no event ended are alive until after `last`. `all_stay`: `stays`
-    /// was called for every block that is alive at the end, so other blocks that no event ended count as
-    /// missing.
+    /// Completes the lifetimes. Blocks that no event ended are alive until after `last`. `all_stay`: whether
+    /// `stays` was called for every block that is alive at the end. If so, other blocks that no event ended
+    /// are counted in TraceGaps::missing_blocks.
     Ended finish(TraceMoment last, bool all_stay);
 
   private:

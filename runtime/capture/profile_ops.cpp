@@ -84,7 +84,7 @@ class Isolation {
         Op plain{.name = step_.graph.ops[id].name, .random = step_.graph.ops[id].random};
         for (const Tensor& tensor : alone_.graph.tensors)
             plain.inputs.push_back(TensorId(&tensor - &*alone_.graph.tensors.begin()));
-        // The tensors that the op writes over are overwritten in place, as in a step without recomputation.
+        // The op writes over these tensors in place, as in a step without recomputation.
         for (Overwrite& overwrite : op.overwrites) {
             overwrite = {local_.at(overwrite.before), TensorId()};
             plain.mutates.push_back(overwrite.before);

@@ -46,7 +46,7 @@ struct RecorderOptions {
     /// Whether the step belongs to the caller's own training. If so, a refusal is noted and the step goes on
     /// unrecorded. Values that the program reads become guards. The step may write only to its own tensors,
     /// parameters and buffers. A tensor that a checkpoint recomputes is the same value as the tensor that was
-    /// computed first. Ops are measured. With `run_kernel`, the step only imitates one of the training: a
+    /// computed first. Ops are measured. With `run_kernel`, the step only imitates a step of the training: a
     /// refusal throws, and each random op moves the generator, whose state the caller must restore.
     bool in_process = false;
     /// Measures the memory of ops; if null, the device does.

@@ -159,7 +159,7 @@ class DeviceRuntime : public MemoryMeter {
     }
 };
 
-/// The name of the resident tensor in a graph that stands for DeviceRuntime::library_workspace.
+/// In a graph, the resident tensor with this name stands for DeviceRuntime::library_workspace.
 inline constexpr const char* library_workspace_name = "library workspace";
 
 struct DeviceOptions {

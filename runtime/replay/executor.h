@@ -46,7 +46,7 @@ struct Replayed {
     Bytes slab;                         ///< host memory that was reserved for these bytes
 };
 
-/// The results of the first half of a step.
+/// The results of a step's forward.
 struct Forwarded {
     std::vector<at::Tensor> outputs;
     std::uint64_t number = 0;  ///< number of this forward, which `backward` takes
@@ -54,7 +54,7 @@ struct Forwarded {
     Bytes peak;                ///< peak of the step so far, residents included
 };
 
-/// The results of one part of the second half.
+/// The results of one part of a step's backward.
 struct BackwardPartDone {
     std::vector<std::pair<int, at::Tensor>> gradients;  ///< gradients with their positions in Tape::gradients
     bool last = false;

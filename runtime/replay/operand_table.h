@@ -13,7 +13,7 @@
 
 namespace rematlas {
 
-/// Makes a tensor with the geometry of the operand on the storage.
+/// Makes a tensor on the storage, with the geometry of the operand.
 at::Tensor tensor_of(const Operand& operand, c10::Storage storage, c10::Device device);
 
 class OperandTable {

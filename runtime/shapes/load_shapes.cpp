@@ -24,8 +24,8 @@ std::vector<Range> weights_in(const std::string& path) {
     caffe2::serialize::PyTorchStreamReader reader(path);
     std::vector<Range> ranges;
     for (const std::string& record : reader.getAllRecords()) {
-        // The folder data/ itself holds only the weights of TorchScript. The weights of an exported
-        // program are never requested.
+        // In a TorchScript file, the weights are the files directly in the folder data/. The weights of an
+        // exported program are never requested.
         if (!record.starts_with("data/") || record.find('/', 5) != record.npos) continue;
         const std::uint64_t begin = reader.getRecordOffset(record);
         ranges.push_back({begin, begin + reader.getRecordSize(record)});

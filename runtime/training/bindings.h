@@ -67,8 +67,8 @@ struct TorchUpdateRecording : torch::CustomClassHolder {
     std::optional<RecordedUpdate> update_;
 };
 
-// The functions below must be called in their order here, because some classes take objects of earlier
-// classes as arguments.
+// The functions below must be called in the order in which they are declared, because some classes take
+// objects of earlier classes as arguments.
 void define_recording(torch::Library& library);
 void define_update_recording(torch::Library& library);
 void define_plan(torch::Library& library);

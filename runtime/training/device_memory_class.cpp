@@ -8,7 +8,8 @@ namespace {
 
 struct TorchDeviceMemory : torch::CustomClassHolder {};
 
-/// Frees the memory of all arenas of planned steps in which the caller holds no tensor.
+/// Frees the memory of the device's idle arenas. An arena (the memory of a planned step) is idle between
+/// steps if the caller holds no tensor in it.
 void release_idle_arenas(const std::string& device) {
     const c10::Device of(device);
     Arena::give_way(of.is_cpu() ? the_host : of.index());

@@ -36,7 +36,8 @@ std::string solve_text(const std::string& graph_text, const std::string& budget,
     return schedule_text(*outcome->schedule());
 }
 
-/// Returns the text of a policy file, or of an object with "status": "infeasible".
+/// Returns the text of a policy file. If no policy keeps the budget, returns the text of a JSON object with
+/// "status": "infeasible".
 std::string policy_of(const std::string& path, const std::string& budget) {
     const Plan plan = or_throw(read_plan_or_schedule(path));
     const Bytes bytes =

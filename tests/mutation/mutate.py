@@ -385,8 +385,8 @@ class GoogleTests:
         return [kind for kind in kinds if kind]
 
     def killer(self, file: str) -> str | None:
-        """Returns the test that kills the mutant of `file`: the first one that fails, or the one in which the
-        time was over or the process died. Returns None if all tests pass."""
+        """Returns the test that kills the mutant of `file`: the first test that fails, or the test that was
+        running when the time was over or the process died. Returns None if all tests pass."""
         for names in self.groups(file):
             limit = TIMES_AS_LONG * sum(self.seconds[name] for name in names) + SECONDS_MORE
             if killer := self.run(names, limit):

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kLargest = 1e7;  // points; 3.5 km of paper
+constexpr double kLargest = 1e7;  // largest coordinate or size, in points; 3.5 km of paper
 constexpr std::size_t kMostEntries = 4'000'000;
 
 const char* name_of(EdgeRole role) {

@@ -14,8 +14,8 @@ struct SectionedRequest {
     std::vector<int> cluster_of;  ///< by cluster of the original request: its index in `request`
 };
 
-/// Cuts frames with many members in the order of execution. A frame and its twin are cut together, so that
-/// twins stay in sections at the same height. Cost: nearly linear.
+/// Cuts each frame with many direct members into sections, along the order of execution. A frame and its twin
+/// are cut together, so that twins stay in sections at the same height. Cost: nearly linear.
 SectionedRequest with_sections(const LayoutRequest& request);
 
 }  // namespace rematlas

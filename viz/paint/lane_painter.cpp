@@ -205,7 +205,7 @@ class LanePainter {
     int level_;
     Rect rect_;
     Stretch stretch_;
-    std::optional<ShadedColumns> columns_;  ///< shades for stretches that are too narrow
+    std::optional<ShadedColumns> columns_;  ///< shades for stretches too narrow for boxes
 };
 
 }  // namespace

@@ -76,7 +76,7 @@ void paint_lifetimes(Canvas& canvas, const LifetimesScene& scene);
 /// Returns the height of all rows, including the row for tensors without a bar.
 double rows_height(const LifetimeBars& data, double row_height);
 
-/// Returns "3.1 ms", or "12 runs" if the axis counts runs.
+/// Returns the length of the bar's idle stretch: "3.1 ms", or "12 runs" if the axis counts runs.
 std::string idle_text(const LifetimeBars& data, const LifetimeBar& bar);
 
 }  // namespace rematlas

@@ -41,7 +41,7 @@ class OwnedDescriptor {
 /// A connection and its current request.
 struct HttpPeer {
     int fd;
-    ServingClock::time_point since;  ///< begin of the current request, or of the pause after the previous
+    ServingClock::time_point since;  ///< start of the current request, or of the pause after the previous
                                      ///< request
     RequestHead head = {};
     std::string body = {};

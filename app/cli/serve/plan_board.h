@@ -50,8 +50,8 @@ class PlanBoard {
     /// already, returns the index of that plan. Fails if the checker refuses the schedule, or if there are
     /// too many plans.
     Result<int> add_plan(const std::string& name, Schedule schedule);
-    /// Replaces the points of the job's sweep. Their schedules must be plans already. Once the sweep is
-    /// complete (`is_whole`), the board uses the bounds that it proved.
+    /// Replaces the points of the job's sweep. Their schedules must have been added by `add_plan`. If the
+    /// sweep is complete (`is_whole`), the board uses the bounds that the sweep proved.
     void set_sweep(int job, const Sweep& sweep, bool is_whole);
 
     int add_job(const std::string& words, std::chrono::nanoseconds limit);

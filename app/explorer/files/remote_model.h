@@ -22,7 +22,8 @@ struct RemoteModel {
     QString stand_in() const;
 };
 
-/// Writes the local files. Fails if the survey found a problem with the file, or if a file cannot be written.
+/// Writes the local files that stand for the model's file on `host`. Fails if the survey found a problem with
+/// that file, or if a local file cannot be written.
 Result<RemoteModel> remote_model(const RemoteHost& host, const PythonSurvey& survey);
 
 }  // namespace rematlas::explorer

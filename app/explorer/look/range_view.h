@@ -1,4 +1,4 @@
-// A view of a picture over an axis, of which a part is shown. Used by windows other than the main window.
+// A view of a picture over an axis. It shows a part of the axis. Used by windows other than the main window.
 //
 // Wheel: zoom at the pointer. Drag: pan. Click: put the cursor there. Double click: show all.
 #pragma once

@@ -35,7 +35,7 @@ constexpr double kBoundShare = 0.1;         // for the quick bound
 constexpr double kMemoryProofShare = 0.05;  // for a proof that no schedule fits
 constexpr double kProofShare = 1.0 / 3;     // for the stronger bound
 constexpr double kTightProofShare = 0.1;    // for the stronger bound if no start fits: it rarely helps then
-constexpr double kDescentShare = 0.25;      // for the least memory, if no start fits
+constexpr double kDescentShare = 0.25;      // for a search for the least memory, if no start fits
 constexpr double kHintShare = 0.1;          // for the least peak that can be found, if no schedule fits
 constexpr double kReportStep = 0.01;        // between two reports if no new schedule is found
 

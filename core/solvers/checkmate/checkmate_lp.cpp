@@ -20,7 +20,7 @@
 namespace rematlas {
 namespace {
 
-constexpr double kStartShare = 0.05;             ///< share of the time for each start
+constexpr double kStartShare = 0.05;             ///< share of the time for each solver in `start`
 constexpr std::size_t kThresholds = 64;          ///< most fixed thresholds
 constexpr std::size_t kMostRepairs = 8;          ///< most schedules of a relaxation that are repaired
 constexpr std::uint64_t kRepairMovesAnOp = 100;  ///< annealing moves for each op and schedule

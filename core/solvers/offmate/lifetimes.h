@@ -85,8 +85,8 @@ class Lifetimes {
     std::vector<char> least_away() const;
 
     /// Returns the bytes on the device at the start, during each run, and at the end, as if copies took no
-    /// time and tensors were away during the whole of their gaps. `away`: by gap; must be equal for the first
-    /// and the last gap of a resident. Cost: linear.
+    /// time. `away`: by gap, whether the tensor is away during the whole gap; must be equal for the first and
+    /// the last gap of a resident. Cost: linear.
     std::vector<std::int64_t> memory(const std::vector<char>& away) const;
 
     std::vector<Gap> gaps;  ///< sorted by their ends

@@ -144,10 +144,10 @@ class StagedModel {
     double time_scale_, byte_scale_;
     Variable most_alive_;        ///< upper limit of all memory rows: the budget, or the column of the peak
     std::vector<int> ops_;       ///< by place: the op
-    std::vector<int> place_of_;  ///< by op: place, or -1
+    std::vector<int> place_of_;  ///< by op: its place in `ops_`, or -1
     std::vector<Tensor> tensors_;
     std::vector<std::vector<int>> reads_, makes_;  ///< per place: tensors that the op reads and makes
-    std::vector<int> last_rerun_;                  ///< per place: last stage that may run it again
+    std::vector<int> last_rerun_;                  ///< per place: last stage that may rerun the op
     std::vector<std::vector<int>> run_columns_;    ///< [stage][place]: column, or -1
     std::vector<std::vector<int>> kept_columns_;   ///< [stage][tensor]: column, or -1
     std::vector<std::vector<std::vector<int>>> freed_columns_;  ///< [stage][tensor][use]: column, or -1;

@@ -65,8 +65,8 @@ class Shared:
         self.store.add(self.answers, 1)
 
     def waits(self) -> bool:
-        """Says whether rank 0 may still answer. If rank 0 has answered for another graph meanwhile, it has
-        GRACE seconds to begin with this one."""
+        """Says whether rank 0 may still answer. If rank 0 has answered for another graph meanwhile, it must
+        begin to plan this graph within GRACE seconds."""
         if self.store.check([self.key]):
             return False
         now = time.monotonic()

@@ -268,7 +268,8 @@ TEST(ResidentTraffic, CountsWhatComesBackAfterAMomentAndWhatLeaves) {
     // If the update runs on the host, the parameter is fetched once and the state never.
     EXPECT_EQ(traffic_of(graph, Bytes(200), Offload::all), 100);
     graph.ops[OpId(2)].host_time = Nanoseconds(600);
-    // A part h of the update runs on the host, after the product: 20 + 200 (1 - h) = 20 + 600 h.
+    // In the relaxation, a part h of the update runs on the host, from 20 ns on. The link fetches the state
+    // for the rest of the update, and the parameter for the part h: 200 (1 - h) + 100 h = 20 + 600 h.
     EXPECT_EQ(traffic_of(graph, Bytes(200), Offload::all), 175);
 }
 

@@ -137,7 +137,7 @@ TEST(EvictedNeighbourhood, in_classes_keeps_a_class_whole_when_its_middle_return
     EXPECT_EQ(classes.cost(0), 2);
 }
 
-/// Returns the score as defined in the paper.
+/// Returns the score of a storage as defined by Kirisame et al. (ICLR 2021).
 double score(const Plain& plain, const Trace& trace, const std::set<int>& evicted, DtrHeuristic heuristic,
              int storage, std::int64_t staleness) {
     const Kind kind = EvictionPool::neighbourhood_of(heuristic);

@@ -91,7 +91,8 @@ TEST(ScheduleDiff, TellsWhatLiesAtThePeaks) {
         ASSERT_TRUE(found);
         Bytes change;
         for (const OpDifference& op : found->ops) change += op.at_peak_b - op.at_peak_a;
-        // The rest is the workspace of the two ops at the peaks, minus the bytes that they write in place.
+        // Besides tensors, a peak contains the workspace of the op that runs at the peak, minus the bytes
+        // that the op writes in place.
         const auto room = [&](const std::vector<Step>& steps, std::size_t at) {
             const Op& op = pair.graph.ops[steps[at].op()];
             Bytes extra = op.workspace;

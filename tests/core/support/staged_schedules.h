@@ -1,4 +1,5 @@
-// Checkmate's class of schedules (core/solvers/staged/staged_model.h), by exhaustive search.
+// Finds the optimum over Checkmate's class of schedules (core/solvers/staged/staged_model.h) by exhaustive
+// search.
 #pragma once
 
 #include <cstdint>

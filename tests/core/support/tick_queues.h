@@ -1,5 +1,6 @@
 // Simulates copies and host ops nanosecond by nanosecond, directly by the rules of
-// docs/concepts/schedules.md. Tests compare simulators that jump from event to event with it.
+// docs/concepts/schedules.md. Tests compare this slow simulation with simulators that jump from event to
+// event.
 #pragma once
 
 #include <array>

@@ -16,7 +16,7 @@ def edges(number: int, nodes: int, count: int) -> torch.Tensor:
 
 @situation("one_graph_with_a_mask")
 def one_graph_with_a_mask():
-    """The introduction of the library: attention over one graph, and a loss over the training nodes."""
+    """The example of PyTorch Geometric's introduction: attention over one graph, loss over training nodes."""
     model = GAT(32, 16, num_layers=2, out_channels=5, heads=4, dropout=0.3)
     optimizer = adamw(model)
     x, links, target = normal(0, 300, 32), edges(0, 300, 1500), classes(0, 300, 5)

@@ -263,7 +263,7 @@ class Threads(unittest.TestCase):
         return found
 
     def test_two_models_train_in_two_threads(self):
-        """Each module must train as without a plan. The status of the modules is not checked: a recording
+        """Each module must train as it does without a plan. The status is not checked: a recording
         counts the memory of both threads, so a plan may or may not be made."""
         plain = []
         self.train(models.resnet(), 10, plain)

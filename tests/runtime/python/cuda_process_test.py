@@ -84,8 +84,8 @@ class ProcessCase(unittest.TestCase):
 
 
 def run_and_exit(text, environment, out, err):
-    """Runs the text of a program in a forked process that has not touched the device, and then ends this
-    process."""
+    """Runs the text of a program, and then ends the process. Must be called in a forked process that has not
+    touched the device."""
     status = 1
     try:
         os.dup2(out.fileno(), 1), os.dup2(err.fileno(), 2)

@@ -20,8 +20,8 @@ def tell(function: str, command: str) -> None:
 
 @contextlib.contextmanager
 def told(function: str, command: str):
-    """A context that prints one line if the program of `function` ends the process in it, by sys.exit or
-    os._exit. The exit status is then ENDED. Processes that the program forks may end in any way."""
+    """A context. If the program of `function` calls sys.exit or os._exit within the context, one line is
+    printed and the exit status is ENDED. Processes that the program forks may end in any way."""
     process, leave = os.getpid(), os._exit
 
     def tell_and_leave(status):

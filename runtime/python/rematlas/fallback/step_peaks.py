@@ -103,7 +103,8 @@ class StepPeaks:
             )
 
     def advice(self, runner: Runner) -> str:
-        """Returns what would keep the budget, without an option that the caller has already chosen."""
+        """Returns a text that says how to keep the budget in steps of this runner. The text leaves out an
+        option that the caller has already chosen."""
         is_evicted = self.choice == "evict" and ADVICE[runner] is KEPT_OR_RAISED
         return "a larger budget keeps it" if is_evicted else ADVICE[runner]
 

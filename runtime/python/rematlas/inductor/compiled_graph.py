@@ -165,8 +165,8 @@ class BudgetedGraph:
         return found
 
     def cut_plainly(self, budget=None) -> Cut:
-        """Cuts the graph as torch.compile alone does. If the peak is within the given budget, both graphs are
-        also compiled."""
+        """Cuts the graph as torch.compile alone does. If `budget` is given and the peak is within it, both
+        graphs are also compiled."""
         if self.plain is None:
             self.plain = self.lowered(self.plain_modules, budget)
         return self.plain

@@ -182,9 +182,9 @@ class BudgetedStep:
         return self.run(args, kwargs)
 
     def call_of_one_graph(self, known: StepRecord, args, kwargs, device):
-        """Runs the step with the cuts of its record if it has them, otherwise as a step of one graph. Returns
-        the outputs, and whether the step turned out to have several graphs. If so, the step must start
-        again."""
+        """Runs the step. Uses the decisions about cuts in the record `known` if there are any; without them,
+        the step must have one graph. Returns the outputs and False. If the step turns out to have several
+        graphs, returns None and True, and the caller must start the step again."""
         if known.decisions:
             self.compile_decided(known.decisions, known.between)
         else:

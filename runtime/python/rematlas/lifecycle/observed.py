@@ -42,7 +42,7 @@ class Recorded:
         return True
 
     def release(self, why=SUMS_RELEASED) -> None:
-        """Releases the step to autograd, which runs its backward as without a recording."""
+        """Releases the step to autograd, which then runs the backward as if there were no recording."""
         self.recording.release_to_caller(why)
 
     def settle(self, call_plan) -> None:
@@ -71,7 +71,7 @@ class Compared:
         return True
 
     def release(self, why=SUMS_RELEASED) -> None:
-        """Releases the step to autograd, which runs its backward as without a comparison."""
+        """Releases the step to autograd, which then runs the backward as if there were no comparison."""
         self.comparison.release_to_caller(why)
 
     def settle(self, call_plan) -> None:

@@ -139,8 +139,8 @@ std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> options_in(const
 
 class TableCacheTest : public OptionCacheTest {
   protected:
-    /// Returns the options of a filled table. With a time of 0, options besides keeping everything can come
-    /// only from the cache.
+    /// Returns the options of a filled table. With a time of 0, all options except the one that keeps
+    /// everything can come only from the cache.
     auto filled(const Graph& graph, const OptionCache& cache, std::chrono::nanoseconds time) const {
         const FlatGraph flat = flatten(graph);
         BlockTable table({graph, flat}, training_tree(graph, flat, {.by = Partition::articulation}), options);

@@ -59,8 +59,8 @@ struct PlainStep {
     }
 
     std::pair<std::int64_t, std::int64_t> cost() {
-        std::map<std::int32_t, int> first;               // tensor -> its value made in the forward
-        std::map<std::int32_t, int> again;               // tensor -> its value made in a rerun
+        std::map<std::int32_t, int> first;               // tensor -> index of its value from the first run
+        std::map<std::int32_t, int> again;               // tensor -> index of its value from a rerun
         std::vector<std::pair<std::int32_t, int>> read;  // (forward op of the reading backward op, value)
         int node_began_at = 0;                           // a moment
         const auto run = [&](std::int32_t op, auto& made) {
@@ -286,7 +286,7 @@ TEST(Selective, SelectorsAreOfAllBlocks) {
     EXPECT_EQ(selector_of(op), "::mm");
 }
 
-/// A GPT whose ops are in modules by layer. Each backward op names its forward op.
+/// The graph is that of a GPT with a module for each layer. Each backward op names its forward op.
 TEST(Selective, TakesLessTimeTheMoreRoomThereIs) {
     const Graph graph = gpt_graph({.layers = 6});
     const FlatGraph flat = flatten(graph);
