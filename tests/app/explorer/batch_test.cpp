@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/explorer/jobs/batch_controller.h"
+#include "core/base/files.h"
 #include "core/checking/check.h"
 #include "core/graph/graph_file.h"
 #include "tests/app/explorer/window_fixture.h"
