@@ -11,7 +11,7 @@ make_root
 cp "$image" "$root/tmp/Rematlas.AppImage"
 inside apt-get update -qq
 inside apt-get install -y -qq --no-install-recommends libgl1 libx11-xcb1 libfontconfig1 libfreetype6 libharfbuzz0b \
-    libglib2.0-0 libstdc++6 fonts-dejavu-core xvfb >/dev/null 2>&1 || { echo "failed: the root has no desktop"; exit 1; }
+    libglib2.0-0 libstdc++6 fonts-dejavu-core xvfb xauth >/dev/null 2>&1 || { echo "failed: the root has no desktop"; exit 1; }
 cp "$here/../../resources/graphs/gpt.graph.json" "$root/tmp/"
 
 run=/tmp/Rematlas.AppImage
@@ -20,7 +20,7 @@ expect "the window is drawn without a display" inside env QT_QPA_PLATFORM=offscr
 expect "the picture of the window is one" test "$(wc -c <"$root/tmp/window.png")" -gt 20000
 expect "the window is drawn on a display" inside xvfb-run -a $run /tmp/gpt.graph.json --screenshot /tmp/shown.png
 expect "the picture of that window is one" test "$(wc -c <"$root/tmp/shown.png")" -gt 20000
-expect "it is unpacked once" inside sh -c 'test "$(ls -d /root/.cache/rematlas/* | wc -l)" = 1'
+expect "it is unpacked once" inside sh -c 'test "$(ls -d /root/.cache/rematlas/appimage-* | wc -l)" = 1'
 expect "no library is missing" inside sh -c \
     '! find /root/.cache/rematlas -type f \( -perm -u+x -o -name "*.so*" \) -exec ldd {} + 2>/dev/null | grep "not found"'
 expect "a home that cannot be written to is none" inside env HOME=/proc QT_QPA_PLATFORM=offscreen \
