@@ -179,9 +179,9 @@ class EjectionSearch {
 };
 
 /// Fills begins_ and ends_ for the block. At offsets above the `at` of an edge in begins_ the block pays the
-/// price of that edge. From the `at` of an edge in ends_ on, it no longer pays that price. If both blocks
-/// have several segments the price may be paid twice. The block never pays for a block that it does not
-/// displace.
+/// price of that edge. From the `at` of an edge in ends_ on, it no longer pays that price. The block pays
+/// once for each pair of segments that would overlap. So it may pay several times for one placed block, but
+/// never for a block that it does not displace.
 void EjectionSearch::find_edges(std::int32_t block) {
     const auto segments = blocks_[block];
     begins_.resize(segments.size() * lows_.size());

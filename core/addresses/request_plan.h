@@ -41,8 +41,8 @@ struct RequestPlan {
     Lists before;
 };
 
-/// `requests` must be in the order in which they were taken. Equal arguments give equal plans on every
-/// machine. Cost: that of `pack`.
+/// Returns a plan for the requests, which must be in the order in which they were taken. Equal arguments give
+/// equal plans on every machine. Cost: that of `pack`.
 RequestPlan plan_requests(const std::vector<Request>& requests, const RequestOptions& options = {});
 
 /// Compares the place of each request with the places of all requests that are held at the same time. Fails

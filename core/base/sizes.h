@@ -18,8 +18,8 @@ struct Budget {
     enum class Of {
         nothing,  ///< no share: the budget is `bytes`
         peak,     ///< share of the peak without recomputation
-        /// Share of the peak without recomputation minus the resident bytes. The budget is this share plus
-        /// the resident bytes.
+        /// Share of the difference between the peak without recomputation and the resident bytes. The budget
+        /// is this share plus the resident bytes.
         activations,
     };
     Budget() = default;

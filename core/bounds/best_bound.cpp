@@ -65,7 +65,8 @@ class BestBound {
     }
 
     /// Returns the moments to try, in order. First comes the moment of the chain with the most memory. Then
-    /// moments of the whole step follow, by turns the next one by memory and the next one of an even spread.
+    /// moments of the whole step follow: in turns, the moment with the next most memory, and the next moment
+    /// of an even spread.
     std::vector<int> moments_by_promise() const {
         const std::vector<std::int64_t> during = memory_without_reruns(graph_);
         std::vector<int> over, order = moment_chain(graph_, budget_.value, 1).ops;

@@ -60,7 +60,7 @@ struct ProvenBound {
     RunSequence runs;
 };
 
-/// Never fails: when the time is over, it returns the best bound so far. The class of the bound is
+/// Returns the best bound that it proves within the time; never fails. The class of the bound is
 /// `any_order`, with links to the host `with_copies`, and with ops on the host `with_host_ops`. The bound is
 /// rigorous to the last bit, except a bound by `whole_moments` (see whole_moments.h). Only one thread works
 /// at a time.

@@ -96,7 +96,7 @@ class ChainMoments {
     std::int64_t budget_;
     MomentChain chain_;
     MomentWindows windows_;
-    std::vector<std::uint8_t> late_;  ///< per op: it is the fullest moment's op or descends from it
+    std::vector<std::uint8_t> late_;  ///< per op: whether it is the fullest moment's op or descends from it
     std::vector<Terms> runs_;         ///< x[window][op]
     /// [moment][tensor]. Moment 0 is the start of the step, before any op has run.
     std::vector<Terms> kept_;

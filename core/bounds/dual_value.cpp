@@ -13,7 +13,8 @@ Wide whole(double number) {
     return static_cast<Wide>(static_cast<std::int64_t>(number));
 }
 
-/// Caps the multiplier at `most`, so that no sum overflows. A capped multiplier still proves a valid bound.
+/// Returns the multiplier as a multiple of 2^-40; 0 if it is negative. Caps it at `most`, so that no sum
+/// overflows. A capped multiplier still proves a valid bound.
 Wide fixed_point(double multiplier, double most) {
     if (!(multiplier > 0)) return 0;
     return static_cast<Wide>(std::ldexp(std::min(multiplier, most), kFractionBits));

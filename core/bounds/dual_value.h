@@ -16,7 +16,8 @@ namespace rematlas {
 struct DualValue {
     /// No feasible point of the program or of its linear relaxation has a smaller objective.
     std::int64_t bound = 0;
-    /// The dual value is above the objective with all columns at 1, so the program has no feasible point.
+    /// Whether the dual value is above the objective with all columns at 1. If so, the program has no
+    /// feasible point.
     bool infeasible = false;
 
     /// The reduced cost of each column, rounded towards 0. If it is positive, each feasible point with the

@@ -10,8 +10,8 @@
 namespace rematlas {
 namespace {
 
-constexpr std::size_t kMostLater = 6;        // most ops that are known to run after the set: a reader and its
-                                             // postdominators
+constexpr std::size_t kMostLater = 6;        // most ops that a term counts as run after the set: a reader
+                                             // and its postdominators
 constexpr std::int64_t kPrecision = 10'000;  // the search ends when the bound is known to 1 / kPrecision
 constexpr std::int64_t kFirstStep = 64;      // after its first trial, the search goes up by 1 / kFirstStep of
                                              // the proven bytes, and doubles this step after each success
@@ -260,7 +260,7 @@ class Search {
         return stopped_;
     }
 
-    /// Removes ops from the set whose term is below `aim`, until no such op is left. Returns the largest term
+    /// Removes ops whose term is below `aim` from the set, until no such op is left. Returns the largest term
     /// (or upper bound on a term) of the removed ops; nothing if no op was removed.
     std::optional<std::int64_t> leave_out(LastOfSet& set, std::int64_t aim) {
         std::optional<std::int64_t> highest;

@@ -25,7 +25,7 @@ class MinCut {
     struct Cut {
         std::int64_t value = 0;  ///< value of the minimum cut; if stopped, a lower bound on it
         bool finished = true;
-        std::vector<std::uint8_t> source_side;  ///< per node; empty if stopped
+        std::vector<std::uint8_t> source_side;  ///< per node, 0 or 1; empty if stopped
     };
 
     /// `stop` is called every few thousand discharges of a node; it returns true to stop.

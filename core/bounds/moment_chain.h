@@ -20,9 +20,9 @@ struct MomentChain {
 };
 
 /// Returns a chain of ops during which the step without reruns is over `budget`. The chain prefers many ops
-/// and large ops, and it begins with the op right before the fullest. If `most` > 0, it has at most `most` of
-/// these ops, spread evenly, including the fullest. It is empty if no op is over the budget. Cost: linear in
-/// the graph.
+/// and large ops, and it begins with the op right before the fullest. If `most` > 0, the chain has at most
+/// `most` ops, spread evenly, including the fullest. The chain is empty if no op is over the budget. Cost:
+/// linear in the graph.
 MomentChain moment_chain(const FlatGraph& graph, std::int64_t budget, int most = 0);
 
 /// The windows of a chain. Window k holds the runs after the first run of moment k (counted from 1) up to and

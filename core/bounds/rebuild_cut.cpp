@@ -112,8 +112,8 @@ std::int64_t RebuildCut::push_along_path(std::int64_t at_most) {
     return at_most;
 }
 
-/// Sends flow from these nodes to the sink: from each node at most its amount, and at most `enough` in all.
-/// Reduces each amount by the flow sent.
+/// Sends flow from the nodes of `starts` to the sink: from each node at most its amount, and at most `enough`
+/// in all. Reduces each amount by the flow sent.
 void RebuildCut::send(Amounts& starts, std::int64_t enough) {
     while (enough > 0 && find_levels(starts)) {
         for (auto& [node, amount] : starts) {

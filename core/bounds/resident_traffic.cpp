@@ -114,7 +114,7 @@ class ResidentTraffic {
         }
     }
 
-    /// How a resident is used: by ops that must run on the device, at any time or after the moment, and by
+    /// Which ops use a resident: ops that must run on the device (after the moment, or at any time), and
     /// updates.
     struct Use {
         bool after_on_device = false, on_device = false;
@@ -243,7 +243,7 @@ class ResidentTraffic {
     const std::int64_t budget_;
     const IdVector<TensorId, char> may_leave_;
     const Lineage lineage_;
-    std::vector<std::uint8_t> on_device_;  ///< per op: it must run, and must do so on the device
+    std::vector<std::uint8_t> on_device_;  ///< per op: whether it must run, and only on the device
     IdVector<TensorId, std::vector<OpId>>
         touching_;  ///< per resident: the required ops that read or update it
 };

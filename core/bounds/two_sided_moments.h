@@ -106,7 +106,7 @@ class TwoSidedMoments {
     std::int64_t bound(const DualValue& value) const;
 
     /// Scales the multipliers of the time rows so that the multipliers of each window add up to at most 1, as
-    /// in the optimum. An excess of 1 would lower the value by 16 times the step.
+    /// in the optimum. An excess of 1 would lower the dual value by `most_time`.
     void balance(std::span<double> multipliers) const;
 
     /// Returns 16 times the time of the step without reruns.
@@ -156,7 +156,7 @@ class TwoSidedMoments {
     HostLinks links_;
     int margin_rows_;
     Lineage lineage_;
-    std::vector<std::uint8_t> late_;   ///< per op: it is the fullest moment's op or descends from it
+    std::vector<std::uint8_t> late_;   ///< per op: whether it is the fullest moment's op or descends from it
     std::vector<Terms> runs_;          ///< x[window][op]
     std::vector<Terms> runs_from_;     ///< X[window][op]
     std::vector<Terms> kept_;          ///< a[moment][tensor]

@@ -35,7 +35,8 @@ class EvictionPool {
         DtrHeuristic heuristic = DtrHeuristic::dtr_eq;
         /// Scores only a random sample; its size is the square root of the number of storages.
         bool sample = false;
-        /// Never evicts storages with less than 1 % of the average bytes of the storages made before them.
+        /// Never evicts a storage that, when it first becomes evictable, has less than 1 % of the average
+        /// bytes of the storages that have become evictable so far.
         bool ignore_small = false;
         std::uint64_t seed = 1;
     };

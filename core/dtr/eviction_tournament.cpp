@@ -65,7 +65,7 @@ EvictionTournament::Match EvictionTournament::play(std::size_t match, std::int64
     return played;
 }
 
-/// `first` goes before `second` now. Returns a time until which this certainly remains so, or `now` if the
+/// `first` must go before `second` at `now`. Returns a time until which it certainly does, or `now` if the
 /// scores are close. In real numbers `first` goes before `second` while r1 (t - l2) < r2 (t - l1), with r:
 /// cost / bytes, l: last use. Scores are rounded, so the order is certain only if the inequality holds by a
 /// margin far above the rounding errors.

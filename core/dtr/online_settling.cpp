@@ -160,7 +160,7 @@ void OnlineEviction::forget_settled() {
         ran_[op] = settled_[op] = 0;
     }
     for (int s : gone) {
-        if (graph_.knows_storage(s)) continue;  // an op that made it has another output, which is needed
+        if (graph_.knows_storage(s)) continue;  // a maker of s has another output, which is needed
         host_.forget_storage(s);
         graph_.forget_storage(s);
         storages_[s] = {};

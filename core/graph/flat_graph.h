@@ -65,9 +65,9 @@ struct FlatGraph {
 /// Cost: linear in the size of the graph. `graph` must pass `validate`.
 FlatGraph flatten(const Graph& graph);
 
-/// Returns `flat`, which must be the flat graph of `graph`, with the pairs that schedules with copies may
-/// use. In such schedules an op may also overwrite a result that is made only once, because a copy of the
-/// result may be fetched from the host.
+/// Returns `flat`, which must be the flat graph of `graph`, with the in-place pairs that schedules with
+/// copies may use. In such schedules an op may also overwrite a result that is made only once, because a copy
+/// of the result may be fetched from the host.
 FlatGraph with_results_from_host(const Graph& graph, FlatGraph flat);
 
 /// A proven lower bound on the peak of every valid schedule without offloading. It is the largest footprint

@@ -77,7 +77,8 @@ class Validation {
         return {};
     }
 
-    /// `mark_` holds the last list that contained a tensor, so that repeats within one list are found.
+    /// Checks that the list names existing tensors, each once. `mark_` has, by tensor, the number of the last
+    /// list that named it.
     Result<void> listed_once(OpId id, const std::vector<TensorId>& list, const char* field, int pass) {
         for (TensorId t : list) {
             if (!graph_.tensors.contains(t)) {

@@ -299,14 +299,15 @@ class Decomposition {
         return ops;
     }
 
-    /// Returns the shape of the tree below a block. It distinguishes a block from its only child.
+    /// Returns the shape of the tree below a block. A block and its only child have different shapes.
     std::string tree_shape(BlockId id) const {
         std::string shape = "(" + std::to_string(blocks_[id].ops.size());
         for (BlockId child : blocks_[id].children) shape += tree_shape(child);
         return shape + ")";
     }
 
-    /// Returns a text that is equal for equal blocks: ops, bytes, workspaces, and edges by local numbers.
+    /// Returns a text that is equal for equal blocks: their ops, bytes, workspaces, and edges by local
+    /// numbers.
     std::string signature(BlockId id) const {
         std::string text = tree_shape(id);
         std::unordered_map<TensorId, std::size_t> number;

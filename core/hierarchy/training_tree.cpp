@@ -286,8 +286,8 @@ class TreeBuilder {
         if (inner.empty()) bottom_.push_back(id);
     }
 
-    /// Assigns each other required op to a bottom block, so that gradients pass only from later blocks to
-    /// earlier blocks. `of` holds indices in `bottom_`.
+    /// Assigns each required op outside the forward part to a bottom block, so that gradients pass only from
+    /// later blocks to earlier blocks. `of` holds indices in `bottom_`.
     void assign_backward() {
         std::vector<int> of(flat_.op_count, 0);
         for (std::size_t i = 0; i < bottom_.size(); ++i)
@@ -318,8 +318,9 @@ class TreeBuilder {
         return latest;
     }
 
-    /// Returns the block of the op's forward op; without such an op, the last block that makes or reads each
-    /// of the forward tensors that the op reads.
+    /// Returns the block of the op's forward op. Without such an op, returns the first block that is the last
+    /// to make or read one of the forward tensors that the op reads, but no block before all of these are
+    /// made.
     int wanted_by(int op, const std::vector<int>& of) const {
         const auto& forward_op = graph_.ops[OpId(op)].of;
         if (forward_op && position_[forward_op->value] >= 0) return of[forward_op->value];

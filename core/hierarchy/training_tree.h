@@ -58,11 +58,12 @@ struct TrainingTree {
 };
 
 /// Returns the tree. Loss and optimizer ops count as backward ops. A backward op belongs to the block of its
-/// forward op (`Op::of`), else to the last block whose forward ops make or read all of the forward tensors
-/// that it reads. But it never belongs to a block after a block from which it gets a gradient. Articulation
-/// keeps sequences of any length unless `nest_sequences` is set; otherwise a level has at most `most_items`
-/// items. Without a required forward op the tree is one block. Cost: nearly linear, except for `repeats`
-/// (quadratic in the forward ops).
+/// forward op (`Op::of`). Without such an op, it belongs to the first block that is the last to make or read
+/// one of the forward tensors that the op reads, but to no block before all of these are made. A backward op
+/// never belongs to a block after a block from which it gets a gradient. Articulation keeps sequences of any
+/// length unless `nest_sequences` is set; otherwise a level has at most `most_items` items. Without a
+/// required forward op the tree is one block. Cost: nearly linear, except for `repeats` (quadratic in the
+/// forward ops).
 TrainingTree training_tree(const Graph& graph, const FlatGraph& flat, const PartitionOptions& options = {});
 
 }  // namespace rematlas

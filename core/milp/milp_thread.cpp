@@ -13,9 +13,10 @@ namespace {
 
 constexpr int kMostAbandoned = 2;
 
-/// Programs that are still being solved after their callers have left: the libraries check neither stop
-/// tokens nor the time while they simplify a large program. Such threads run only when a processor is idle.
-/// No further program begins while there are two of them, so they cost little time and memory.
+/// Counts the programs that are still being solved after their callers have left. This happens because the
+/// libraries check neither stop tokens nor the time while they simplify a large program. The threads of these
+/// programs run only when a processor is idle, and no further program begins while there are two of them. So
+/// they cost little time and memory.
 struct Abandoned {
     std::mutex mutex;
     std::condition_variable_any changed;

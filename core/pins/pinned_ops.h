@@ -27,8 +27,8 @@ struct PinnedOps {
     std::vector<IdlePin> idle;  ///< in the order of the pins
 };
 
-/// Fails if a pin matches nothing, if two pins contradict each other, if an op would have to run again that
-/// may run only once, if a recompute pin names a tensor that the forward does not make or that is a result,
+/// Fails if a pin matches nothing, if two pins contradict each other, if an op that may run only once would
+/// have to run again, if a recompute pin names a tensor that the forward does not make or that is a result,
 /// or if a pin names a parameter or another tensor that no op makes. Errors name the pin.
 Result<PinnedOps> pinned_ops(const Graph& graph, const Pins& pins);
 

@@ -118,10 +118,11 @@ std::vector<std::uint8_t> needed_by_loss(const FlatGraph& original, OpId loss) {
 
 /// Returns a relaxation of the step: every schedule that obeys the pins is also a schedule of the returned
 /// graph. A run before the end of the loss is a run of the op. A later run is a run of the copy, and also of
-/// the op if the op makes a tensor that is not pinned, too. In this form no schedule may become dearer. So
-/// the copy of an op that serves both takes no time, and neither does an op whose first run could come after
-/// the loss. The bytes of a tensor that the op and its copy make count once. If an op that serves both has
-/// several in-place pairs, its copy takes no bytes and no workspace either.
+/// the op if the op also makes a tensor that is not pinned (`serves_both`). In this form no schedule may
+/// become dearer. So the copy of an op that serves both takes no time. Another op with a copy takes no time
+/// if its first run could come after the loss. The bytes of a tensor that the op and its copy make count
+/// once. If an op that serves both has several in-place pairs, its copy takes no bytes and no workspace
+/// either.
 FlatGraph relaxed(const PinnedStep& step, const FlatGraph& original,
                   const std::vector<std::uint8_t>& is_copy) {
     FlatGraph flat = step.flat;

@@ -28,7 +28,7 @@ Result<CheckpointPolicy> checkpoint_policy(const Graph& graph, Bytes budget, con
 /// Returns the budget of the schedule; its peak if it has no budget.
 Bytes budget_of(const Schedule& schedule);
 
-/// As `checkpoint_policy`, within the budget of the schedule (`budget_of`). Also fails if the schedule was
+/// Like `checkpoint_policy`, within the budget of the schedule (`budget_of`). Also fails if the schedule was
 /// made under pins.
 Result<CheckpointPolicy> checkpoint_policy_for(const Graph& graph, const Schedule& schedule,
                                                const Limits& limits, const SaveClass& of = {});

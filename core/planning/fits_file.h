@@ -34,7 +34,7 @@ struct FitsCard {
 
 struct FitsAnswer {
     std::string name;  ///< name of the model, or of the function that makes it
-    /// Keyword of the argument of which `largest` is a value; empty if there is none.
+    /// The keyword argument whose largest value is in `FitsWay::largest`; empty if there is none.
     std::string varies = {};
     std::vector<FitsCard> cards = {};
 };

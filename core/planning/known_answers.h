@@ -38,8 +38,8 @@ Copies copies_of(const Graph& graph, const Schedule& schedule);
 Question question_of(const Graph& graph, const Schedule& schedule);
 
 /// Says whether the schedule keeps the budgets of the question, makes only copies that it allows, and obeys
-/// its pins. The schedule must have passed the check. Cost: linear in the steps, for each pin if the schedule
-/// was not made under all of the pins.
+/// its pins. The schedule must have passed the check. Cost: linear in the steps. If the schedule was not made
+/// under all of the pins, the cost arises for each pin.
 bool may_answer(const Graph& graph, const Schedule& schedule, const Question& question);
 
 class KnownAnswers {

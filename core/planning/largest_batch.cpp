@@ -164,9 +164,9 @@ class BatchSearch {
         return good;
     }
 
-    /// As `forecast`, by Dinkelbach's method. At the first batch at which `runs_` no longer fits the budget,
-    /// a search for the least peak gives other runs. If these do not fit either, the prediction for this
-    /// batch is not repeated, and its capture decides.
+    /// Like `forecast`, but uses Dinkelbach's method. At the first batch at which `runs_` no longer fits the
+    /// budget, a search for the least peak gives other runs. If these do not fit either, the prediction for
+    /// this batch is not repeated, and its capture decides.
     std::optional<std::int64_t> forecast_by_least_peak(std::int64_t low, std::int64_t high) {
         std::optional<std::int64_t> good = largest_for(runs_, low, high);
         while (good && *good + 1 < high && *good + 1 != hopeless_ && !stopped()) {
@@ -311,7 +311,7 @@ class BatchSearch {
     }
 
     /// Looks for a better schedule for the batch that was found, in the time that is reserved for this. If
-    /// the search took too long, that excess is subtracted from the reserved time.
+    /// the search for the batch took too long, the reserved time is shorter by the excess.
     Result<void> polish() {
         Limits limits = options_.limits;
         constexpr std::chrono::nanoseconds kNone(0);

@@ -17,9 +17,10 @@ struct LeastBudget {
     Bytes proven;       ///< every schedule within the time limit needs at least this many bytes
 };
 
-/// `max_overhead` must be at least 1; it is the limit on the time, as a multiple of the time of the step
-/// without recomputation. The budget of the request is ignored. The time limit of the request is for all
-/// solving together. Fails if `solve` fails, or if no schedule is within `max_overhead`.
+/// Searches for the least budget. `max_overhead` must be at least 1; it is the limit on the time, as a
+/// multiple of the time of the step without recomputation. The budget of the request is ignored. The time
+/// limit of the request is for all solving together. Fails if `solve` fails, or if no schedule is within
+/// `max_overhead`.
 Result<LeastBudget> least_budget(const Problem& problem, SolveRequest request, double max_overhead,
                                  const Progress& progress = {});
 

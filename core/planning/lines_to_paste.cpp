@@ -67,8 +67,8 @@ bool is_for_apply(const Graph& graph) {
            fs::path(file).extension() != ".pt2";
 }
 
-/// Returns the value of `links=` for these links. If no profile has exactly these links, returns a common
-/// profile.
+/// Returns the value of `links=` for these links. If no profile has exactly these links, returns the name
+/// of a common profile.
 std::string name_of_links(const Links& links) {
     std::vector<std::string> names = link_profile_names();
     const std::vector<std::string> devices = device_profile_names();

@@ -23,8 +23,8 @@ namespace rematlas {
 Result<std::unique_ptr<Solver>> under_pins(const Graph& graph, const Pins& pins,
                                            std::unique_ptr<Solver> solver);
 
-/// As `smallest_feasible`, for schedules that obey the pins. The runs in the result are runs of the original
-/// graph.
+/// Like `smallest_feasible`, for schedules that obey the pins. The runs in the result are runs of the
+/// original graph.
 SmallestBudget smallest_under(const PinnedStep& step, const FlatGraph& original, const Limits& limits);
 
 }  // namespace rematlas

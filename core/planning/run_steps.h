@@ -18,8 +18,8 @@
 
 namespace rematlas {
 
-/// Who ran a step. Steps that are `recorded` or `compared` were run by the original, before there is a plan.
-/// Steps that are `evaluated` are calls without gradients.
+/// Who ran a step. `original` is the user's module, without a plan. It also ran the steps that are `recorded`
+/// or `compared`, before there was a plan. Steps that are `evaluated` are calls without gradients.
 enum class StepRunner { plan, original, evicted, recorded, compared, evaluated };
 inline constexpr std::size_t kStepRunners = 6;
 

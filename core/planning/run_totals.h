@@ -49,7 +49,7 @@ class RunTotaller {
     /// The seconds of all steps of one runner, split at the median into two halves.
     struct Halves {
         std::priority_queue<double> lower;
-        /// As many values as `lower`, or one more.
+        /// The median and the larger values: as many as in `lower`, or one more.
         std::priority_queue<double, std::vector<double>, std::greater<>> upper;
 
         void add(double seconds);

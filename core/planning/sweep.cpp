@@ -336,7 +336,8 @@ class SweepRun {
 
     /// Removes the smallest samples, so that no new budget is chosen among them. If weights may not be
     /// offloaded, these are the samples below the smallest budget that is known to work. If weights may be
-    /// offloaded, these are the samples below the largest budget at which nothing was found.
+    /// offloaded, these are the samples below the largest budget at which nothing was found and which is
+    /// below all peaks found.
     void forget_too_small(const Copies& kind, std::vector<CurveSample>& samples) const {
         std::optional<Bytes> smallest;
         for (const CurveSample& sample : samples)

@@ -42,8 +42,8 @@ struct Sweep {
     Pins pins = {};  ///< all schedules obey these pins; bounds hold for all schedules that obey them
 };
 
-/// How budgets are chosen if the options do not name them. They lie between the smallest one that was found
-/// feasible and the peak without recomputation.
+/// How budgets are chosen if the options do not name them. All of them lie between the smallest budget that
+/// was found feasible and the peak without recomputation.
 enum class Spacing {
     even,   ///< equal distances
     curve,  ///< always in the interval where least is known about the curve (curve_budgets.h)
@@ -88,8 +88,8 @@ Schedule schedule_of(const Problem& problem, std::string_view solver, const Swee
 /// Adds the peaks and bounds of the sweep's points to `known`.
 void add_sweep(const Sweep& sweep, KnownAnswers& known);
 
-/// Gives each schedule of the sweep the largest bound that is known for its question. If a point has a larger
-/// bound already, it keeps it: this is possible because that bound may hold for fewer schedules.
+/// Gives each schedule of the sweep the largest bound that is known for its question. A point whose bound is
+/// already larger keeps that bound, which may hold for fewer schedules.
 void raise_bounds(const Graph& graph, const KnownAnswers& known, Sweep& sweep);
 
 /// Returns the points of a curve as samples, for example for `curve_area`.

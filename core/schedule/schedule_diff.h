@@ -41,11 +41,12 @@ struct ScheduleDiff {
     /// are not counted here.
     int more_runs = 0, fewer_runs = 0;
     Nanoseconds more_time, fewer_time;  ///< time of the runs in `more_runs` and `fewer_runs`
-    /// For the ops that run on the host in b, the number of their runs on the device in a; and the reverse.
+    /// `left_device`: number of runs on the device in a of ops that run on the host in b. `came_back`: number
+    /// of runs on the device in b of ops that run on the host in a.
     int left_device = 0, came_back = 0;
     Nanoseconds left_time, came_time;  ///< time on the device of the runs in `left_device` and `came_back`
     HostUse host_a, host_b;
-    /// For each step of a, the index of the equal step of b, and the reverse; -1 if there is none. The n-th
+    /// For each step of a, the index of the equal step of b, and vice versa; -1 if there is none. The n-th
     /// run of an op matches the n-th run of the same op. The n-th copy or free of a tensor matches the n-th
     /// such step of the same tensor.
     std::vector<int> in_b, in_a;

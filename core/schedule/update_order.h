@@ -31,7 +31,7 @@ std::vector<Update> updates_of(const Graph& graph);
 /// right behind the last run of its readers. The result is executable if `runs` is. Cost: linear.
 RunSequence behind_readers(std::span<const Update> updates, std::size_t ops, RunSequence runs);
 
-/// As the function above, with all updates of the graph.
+/// This overload moves all updates of the graph.
 RunSequence behind_readers(const Graph& graph, RunSequence runs);
 
 /// A graph with extra tensors of 0 bytes, which fix the order of updates. In every order of its ops, an op

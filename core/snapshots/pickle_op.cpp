@@ -93,7 +93,7 @@ void integer(PickleStep& step, std::int64_t number, PickleOp op = PickleOp::inte
     step.number = number;
 }
 
-/// What an instruction without an argument in the file does. `kBare` has an entry for each code.
+/// The effect of an instruction that has no argument in the file. `kBare` has an entry for each code.
 struct BareOp {
     bool known = false;
     PickleOp op = PickleOp::other;

@@ -46,8 +46,8 @@ Infeasible infeasible_from(const FlatGraph& graph, Bytes budget, std::optional<B
 
 Infeasible infeasible_from(const Problem& problem, Bytes budget, std::optional<Bytes> smallest_found) {
     const Offload what = problem.copies.what;
-    // While an op runs, the tensors that it uses are on the device, and so are the residents that may not be
-    // offloaded. The bytes of these tensors are the bound if weights may be copied.
+    // While an op runs, the tensors that it uses are on the device. If weights may be copied, the bound
+    // counts only the bytes of these tensors; otherwise it also counts all residents.
     const FlatGraph flat =
         what == Offload::none ? problem.flat : with_results_from_host(problem.graph, problem.flat);
     PeakBound needed = moves_weights(what) ? least_footprint(problem.graph, flat) : least_peak(flat);

@@ -22,11 +22,11 @@ Solution solution_from(const FlatGraph& graph, std::span<const std::int32_t> run
 /// schedule needs.
 Infeasible infeasible_from(const PeakBound& needed, Bytes budget, std::optional<Bytes> smallest_found);
 
-/// The overload that takes `least_peak` of the graph as the needed memory.
+/// This overload takes `least_peak` of the graph as the needed memory.
 Infeasible infeasible_from(const FlatGraph& graph, Bytes budget, std::optional<Bytes> smallest_found);
 
-/// The overload that computes the needed memory as a bound on all schedules that copy no more to the host
-/// than `problem.copies` allows.
+/// This overload computes the needed memory as a bound on all schedules that copy no more to the host than
+/// `problem.copies` allows.
 Infeasible infeasible_from(const Problem& problem, Bytes budget, std::optional<Bytes> smallest_found);
 
 /// Returns the schedule that runs each required op once (`required_once`), marked as optimal, if it fits the

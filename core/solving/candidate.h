@@ -13,8 +13,8 @@ struct Candidate {
     std::int64_t time = 0;
     std::int64_t peak = 0;
 
-    /// `runs` must be executable. Runs that the graph's boundary forbids are left out (`once_a_side`). Cost:
-    /// linear.
+    /// Returns the candidate with these runs, which must be executable. Runs that the graph's boundary
+    /// forbids are left out (`once_a_side`). Cost: linear.
     static Candidate of(const FlatGraph& graph, RunSequence runs) {
         runs = once_a_side(graph, std::move(runs));
         const SequenceCost cost = cost_of(graph, runs);

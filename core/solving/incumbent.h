@@ -59,7 +59,7 @@ class Incumbent {
     /// The best candidate; it fits if any offered candidate does. At least one candidate must have been
     /// offered.
     const Candidate& best() const { return *best_; }
-    double overhead() const;  ///< of the best candidate
+    double overhead() const;  ///< overhead of the best candidate
     std::optional<double> bound() const;
     /// Says whether the best candidate fits, and its overhead is above the bound by at most the share `gap`.
     bool is_proven(double gap = kOptimalGap) const;

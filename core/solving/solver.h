@@ -23,7 +23,7 @@ namespace rematlas {
 struct Problem {
     const Graph& graph;     ///< names, phases, module paths, blocks
     const FlatGraph& flat;  ///< flatten(graph)
-    Copies copies = {};     ///< what may be copied to the host; a solver may copy less
+    Copies copies = {};     ///< the copies that are allowed; a solver may make fewer
 };
 
 /// A report about the best schedule so far, made while the solver works.

@@ -19,7 +19,7 @@ namespace {
 /// little below the share proven today.
 struct Proven {
     int cases = 0;     ///< budgets at which the optimum reruns some op
-    double share = 0;  ///< sum of (bound - trivial) / (optimum - trivial)
+    double share = 0;  ///< sum of (bound - required runs) / (optimum - required runs)
     double mean() const { return cases == 0 ? 0 : share / cases; }
 };
 
@@ -130,7 +130,7 @@ TEST(MinCut, says_that_it_was_stopped_and_is_then_not_above_the_least_cut) {
     EXPECT_LE(stopped.value, finished.value);
 }
 
-/// Compares with an enumeration of all subsets of nodes.
+/// Compares minimum cuts with an enumeration of all subsets of nodes.
 TEST(MinCut, equals_enumeration_on_random_networks) {
     std::mt19937 random(7);
     for (int round = 0; round < 300; ++round) {

@@ -174,7 +174,8 @@ TEST(LeastMemory, of_the_problems_at_tight_budgets_is_at_least_what_is_known) {
     EXPECT_GT(problems, 0);
 }
 
-/// Compares with an enumeration of the held tensors, while one op after another is allowed to run again.
+/// Compares the cut with an enumeration of all sets of held tensors, while one op after another is allowed to
+/// run again.
 TEST(RebuildCut, equals_enumeration_on_small_graphs) {
     for (std::uint64_t seed = 1; seed <= 150; ++seed) {
         SCOPED_TRACE(seed);

@@ -73,7 +73,7 @@ class Enumeration {
     bool runs_after(int op) const {
         return flat_.required[op] && op != moment_ && ancestors(op).contains(moment_);
     }
-    /// Returns the tensors that must have been kept or be made again.
+    /// Returns those of the tensors that must be kept during the moment or be made again after it.
     std::set<int> left(std::set<int> tensors) const {
         std::erase_if(tensors,
                       [&](int t) { return at_moment_.contains(t) || runs_after(flat_.producer[t]); });
@@ -157,8 +157,8 @@ bool near(double a, double b) {
     return a == b || std::abs(a - b) < 1e-9;
 }
 
-/// Sums up which share of the best bound over all moments was found. Each comparison with extra time adds its
-/// share.
+/// Measures which share of the best bound over all moments was found. The time of the required runs is first
+/// subtracted from both bounds. Each comparison in which something is left adds its share.
 struct Found {
     int compared = 0, impossible = 0;
     double share = 0;

@@ -171,7 +171,8 @@ TEST(TwoSidedMoments, need_no_links) {
     EXPECT_GT(without_links.time, required_time(flat));
 }
 
-/// If links are too slow, the bound counts their times on both sides of the moment with the most memory.
+/// If links are too slow, the bound counts the copies to the host before the moment with the most memory, and
+/// the copies back after that moment.
 TEST(TwoSidedMoments, prove_more_than_the_busy_time_of_each_link) {
     Graph graph = long_chain(ChainKind::equal, 24);
     for (Op& op : graph.ops) op.recomputable = false;
@@ -179,7 +180,7 @@ TEST(TwoSidedMoments, prove_more_than_the_busy_time_of_each_link) {
     const Bytes budget(cost_of(flat, keep_all_sequence(flat)).peak * 3 / 10);
     std::int64_t bytes = 0;
     for (int t = 0; t < flat.tensor_count; ++t) bytes += flat.bytes[t];
-    // In two thirds of the step all bytes could be copied in each direction.
+    // In each direction, the link could copy all bytes in two thirds of the time of the step.
     const double speed = 1.5e9 * static_cast<double>(bytes) / static_cast<double>(flat.base_time);
     const ProvenBound bound =
         best_bound(flat, budget, {.time = seconds(60), .host = HostLinks{speed, speed}});

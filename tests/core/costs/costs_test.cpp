@@ -212,8 +212,8 @@ TEST(Roofline, CountsProductsByTheirOperands) {
     EXPECT_EQ(flops_of("aten::baddbmm", {bias, left, right}), 2 * 3 * 5 * 7 * 11);
     EXPECT_EQ(flops_of("aten::linear", {left, weight, bias}), 2 * 3 * 5 * 7 * 13);
     EXPECT_EQ(flops_of("aten::addmm", {bias, matrix, {{7, 2}, "f32"}}), 2 * 5 * 7 * 2);
-    // Per layer and step: the input and the state times their weights; the backward takes twice as many
-    // flops.
+    // In each layer and step, the input and the state are multiplied by their weights. The backward takes
+    // twice as many flops.
     const std::vector<ShapeOf> layer{{{4, 6, 7}, "f32"}, {{20, 7}, "f32"}, {{20, 5}, "f32"}};
     EXPECT_EQ(flops_of("aten::mkldnn_rnn_layer", layer), 2 * 4 * 6 * (20 * 7 + 20 * 5));
     EXPECT_EQ(flops_of("aten::mkldnn_rnn_layer_backward", layer), 4 * 4 * 6 * (20 * 7 + 20 * 5));

@@ -134,7 +134,8 @@ TEST(OnlineEviction, takes_the_bytes_of_all_outputs_again_when_an_op_reruns_for_
     trace.pin(pair[1]);
     made(trace, 3, 1, {});
     made(trace, 0, 1, {pair[0]});
-    // The rerun holds 2 + (3 + 2) bytes, and nothing else is held once the 3 bytes are evicted.
+    // During the rerun 7 bytes are held: the pinned 2 bytes, and 3 + 2 bytes for both outputs. The tensor of
+    // 3 bytes between the two runs is evicted before.
     EXPECT_EQ(evict_online(trace, Bytes(7), {.heuristic = DtrHeuristic::lru}).status, Status::ok);
     EXPECT_EQ(evict_online(trace, Bytes(7), {.heuristic = DtrHeuristic::lru}).peak, Bytes(7));
     EXPECT_EQ(evict_online(trace, Bytes(6), {.heuristic = DtrHeuristic::lru}).status, Status::oom);

@@ -1,5 +1,5 @@
-// Damaged files must never crash a reader, and never pass as valid with broken contents: a few thousand
-// random edits of each format. The targets in tests/fuzz search further, guided by coverage.
+// Damaged files must never crash a reader, and never pass as valid with broken contents. The tests make a few
+// thousand random edits of each format. The targets in tests/fuzz search further, guided by coverage.
 #include <gtest/gtest.h>
 
 #include <filesystem>

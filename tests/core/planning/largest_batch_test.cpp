@@ -80,7 +80,7 @@ TEST(BatchFamily, ForetellsNothingAcrossDifferentOpsOrBeyondTheRangeOfBytes) {
     EXPECT_FALSE(family.graph_at(std::int64_t{1} << 60));
 }
 
-/// Compares with a search that tries one batch after another, each by exhaustive search.
+/// Compares the answer with a scan that tries one batch after another, each by exhaustive search.
 TEST(LargestBatch, IsTheLargestWhoseLeastPeakKeepsTheBudget) {
     int proven = 0;
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
@@ -131,8 +131,8 @@ TEST(LargestBatch, KeepsTheOverheadAllowed) {
     }
 }
 
-/// Compares with exhaustive searches in Checkmate's class and over all orders, at the answer and at the next
-/// batch. Returns how often the answer was proven only for Checkmate's class.
+/// Compares the answer with exhaustive searches in Checkmate's class and over all orders, at the answer and
+/// at the next batch. Returns how often the answer was proven only for Checkmate's class.
 int compare_least_peaks(std::optional<double> max_overhead) {
     int found_some = 0, in_class = 0;
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
@@ -188,7 +188,8 @@ TEST(LargestBatch, OfCheckmateIsTheLargestWhoseLeastPeakInItsClassKeepsTheBudget
     EXPECT_GE(in_class, 5);
 }
 
-/// Uses larger graphs. Compares with a scan, batch by batch, for the least time in Checkmate's class.
+/// On larger graphs, compares the answer with a scan that finds the least time in Checkmate's class, batch by
+/// batch.
 TEST(LargestBatch, OfCheckmateAgreesWithAScanByTheProgrammeThatMinimizesTheTime) {
     if (milp_libraries().empty()) GTEST_SKIP() << "neither HiGHS nor GLPK";
     const double most = 1.25;

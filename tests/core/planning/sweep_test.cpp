@@ -233,8 +233,8 @@ TEST(CurveBudgets, are_the_middle_of_what_is_least_known) {
     const std::vector<CurveSample> ends{{Bytes(100), Bytes(100), 3, 2}, {Bytes(200), Bytes(200), 1, 1}};
     EXPECT_EQ(curve_area(ends), 100 * 2);
     EXPECT_EQ(next_budget(ends), Bytes(150));
-    // The schedule found at 150 has a peak of 120. So from 120 on an overhead of 1.5 can be reached, and at
-    // least 1.25 is needed.
+    // The schedule found at 150 has a peak of 120. So an overhead of 1.5 can be reached from 120 on, and at
+    // least 1.25 is needed up to 150.
     const std::vector<CurveSample> three{ends[0], {Bytes(150), Bytes(120), 1.5, 1.25}, ends[1]};
     EXPECT_EQ(curve_area(three), 20 * (3 - 1.25) + 30 * (1.5 - 1.25) + 50 * (1.5 - 1));
     EXPECT_EQ(next_budget(three), Bytes(110));
@@ -330,7 +330,7 @@ TEST(Solve, every_solver_gives_a_checked_answer_no_better_than_the_optimum) {
                 if (const Schedule* schedule = outcome->schedule()) {
                     ASSERT_TRUE(optimum) << name << " at " << seed;
                     EXPECT_GE(schedule->time.value, optimum->time) << name << " at " << seed;
-                    // Other bounds are about fewer schedules than the exhaustive search tries.
+                    // Bounds on other classes hold for fewer schedules than the exhaustive search tries.
                     const bool any_order =
                         schedule->bound && schedule->bound->over == ScheduleClass::any_order;
                     if (any_order && schedule->status == "optimal") {

@@ -33,7 +33,7 @@ constexpr State all_sides = ~State{0} << 64;
 
 struct OpMask {
     State inputs = 0, outputs = 0, overwritten = 0, done = 0, side = 0;
-    State makers = 0;        ///< side bits of the ops that make the op's inputs
+    State makers = 0;        ///< bits in the third set: the ops that make the inputs
     std::int64_t extra = 0;  ///< outputs and workspace
     std::int64_t saved = 0;  ///< saved by an in-place run
     bool once = false;

@@ -75,7 +75,7 @@ class ImageBuilder {
         std::int64_t weights = 0;  ///< count of numbers; their gradient is a result
         double flops = 0;
         bool in_place = false;
-        bool gradients_are_views = false;  ///< views of the output's gradient, so that no op makes them
+        bool gradients_are_views = false;  ///< they are views of the output's gradient; no op makes them
     };
 
     static int depth(const DensenetShape& shape) {

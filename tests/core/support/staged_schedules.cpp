@@ -10,8 +10,8 @@
 namespace rematlas {
 namespace {
 
-/// Visits all subsets of reruns of every stage that take at most `most_time` in total. A tensor is kept
-/// whenever it is read before it is made again.
+/// Visits all choices of reruns in every stage with which the step takes at most `most_time`. A tensor is
+/// kept whenever it is read before it is made again.
 void for_each_staged(const FlatGraph& graph, std::int64_t most_time,
                      const std::function<void(const RunSequence&, const SequenceCost&)>& visit) {
     const RunSequence order = required_once(graph);

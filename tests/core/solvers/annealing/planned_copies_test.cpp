@@ -87,8 +87,9 @@ bool keeps_what_was_updated(const CopyGraph& graph, const RunProfile& profile) {
     return false;
 }
 
-/// Checks the profile written out as steps. The bytes at each run must be those of the model. The time must
-/// not be larger than in the model, unless the model assumes faster copies than the simulator (`faster`).
+/// Writes the profile as steps and simulates them. The bytes at each run must be those of the model. The time
+/// must not be larger than in the model, unless the model assumes faster copies than the simulator
+/// (`faster`).
 void expect_played_as_told(const Graph& graph, const CopyGraph& copy_graph, const RunProfile& profile,
                            const PlannedCopies& copies, bool faster, Played& played) {
     if (keeps_what_was_updated(copy_graph, profile)) return;
@@ -324,7 +325,7 @@ TEST(CopyModel, GapsOfAScheduleAreThoseThatItWasWrittenOf) {
             std::sort(tensors.begin(), tensors.end());
             return tensors;
         };
-        // The second time updates are made as early as possible, and tensors are not fetched if no run reads
+        // The second time, updates are made as early as possible, and tensors are not fetched if no run reads
         // them.
         const std::vector<std::int32_t> before = fetches(once), now = fetches(again);
         EXPECT_TRUE(std::includes(before.begin(), before.end(), now.begin(), now.end())) << "seed " << seed;

@@ -362,8 +362,8 @@ TEST(Portfolio, EndsByItselfWhereNothingBetterComesEquallyEachTime) {
     EXPECT_EQ(first.best.time, optimum->time);
 }
 
-/// Branches of large tensors, each of which ends in a small tensor that the last op reads. The initial order
-/// runs the branches in turns.
+/// Returns a graph with branches of large tensors. Each branch ends in a small tensor, which the last op
+/// reads. The initial order takes one op of each branch in turn.
 Graph side_by_side(int branches, int length) {
     Graph graph;
     std::vector<TensorId> last(static_cast<std::size_t>(branches));

@@ -241,7 +241,7 @@ TEST(Checkmate, EndsAtTheGapAskedForAndIsOptimalWithoutOneOnly) {
             ASSERT_TRUE(schedule);
             EXPECT_LE(schedule->bound->gap, gap * (1 + 1e-9));
             EXPECT_EQ(schedule->status == "optimal", schedule->bound->gap <= 1e-9);
-            // Times are small integers here, so a gap below a millionth means that there is no gap.
+            // Times are small integers here, so a gap of at most a millionth can only be 0.
             if (gap < 1e-5) {
                 EXPECT_EQ(schedule->status, "optimal");
             }

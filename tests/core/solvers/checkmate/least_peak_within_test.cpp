@@ -55,8 +55,8 @@ TEST(LeastPeakWithin, IsAtMostThatOfTheClassAndItsBoundsHold) {
     EXPECT_GE(smaller, 30 * libraries);
 }
 
-/// Compares with the integer program that minimizes the time, on larger graphs. With one byte less than the
-/// bound, its least time must exceed the limit.
+/// Compares the bound with the integer program that minimizes the time, on larger graphs. If the budget is
+/// one byte less than the bound, the least time must exceed the limit.
 TEST(LeastPeakWithin, AgreesWithTheProgrammeThatMinimizesTheTime) {
     int compared = 0;
     for (std::uint64_t seed = 1; seed <= 24; ++seed) {
@@ -109,8 +109,8 @@ TEST(LeastPeakWithin, ProvesOverAnyOrderTooThatNothingBetterIsPossible) {
     }
 }
 
-/// The bound is found before any search. It is exact to a thousandth of the bytes between the least memory
-/// and the budget.
+/// The bound is found before any search. It must be exact to 1/500 of the bytes between the least memory and
+/// the budget.
 TEST(LeastPeakWithin, NothingIsPossibleAtBudgetsThatTheBoundByOneMomentRulesOut) {
     if (milp_libraries().empty()) GTEST_SKIP() << "neither HiGHS nor GLPK";
     for (const int layers : {10, 20, 40}) {

@@ -26,7 +26,7 @@ TEST(Dtr, runs_a_number_of_ops_linear_in_the_chain_with_memory_of_the_order_of_i
     }
 }
 
-/// The results of the published simulator on the same graphs and budgets.
+/// Compares the answers with the results of the published simulator on the same graphs and budgets.
 TEST(Dtr, gives_the_published_figures) {
     const auto problems = read_problem_files();
     if (problems.empty()) GTEST_SKIP() << kNoProblemFiles;

@@ -292,8 +292,8 @@ TEST(Rotor, is_the_optimum_of_a_plain_programme_on_equal_chains_of_256_layers) {
     }
 }
 
-/// Long tables do not try all splits. At every budget this costs the schedules little time. A table for
-/// smaller budgets gives the same answers.
+/// Long tables do not try all splits. At every budget, this makes the schedules only a little slower. A table
+/// for smaller budgets gives the same answers.
 TEST(Rotor, stays_within_half_a_per_cent_of_the_whole_table_where_it_tries_the_near_splits_only) {
     const Graph graph = long_chain(ChainKind::blocks, 176, 3);
     const FlatGraph flat = flatten(graph);

@@ -16,7 +16,7 @@
 namespace rematlas {
 namespace {
 
-/// A random step of six forward ops in modules. Each backward op names its forward op.
+/// Returns a random step with six forward ops in modules. Each backward op names its forward op.
 Graph step_of_modules(std::uint64_t seed) {
     Graph graph = random_training_graph(seed, {.forward_ops = 6, .inplace = false});
     const std::vector<std::string> modules = {"a.x", "a.x", "a.y", "b", "b", ""};
@@ -62,7 +62,7 @@ struct PlainStep {
         std::map<std::int32_t, int> first;               // tensor -> index of its value from the first run
         std::map<std::int32_t, int> again;               // tensor -> index of its value from a rerun
         std::vector<std::pair<std::int32_t, int>> read;  // (forward op of the reading backward op, value)
-        int node_began_at = 0;                           // a moment
+        int node_began_at = 0;                           // moment
         const auto run = [&](std::int32_t op, auto& made) {
             const int now = static_cast<int>(running.size());
             for (const std::int32_t t : flat.outputs[op]) {
