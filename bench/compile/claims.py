@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Says which rows of a table of compile.py contradict what is claimed: claims.py FILE.csv
+"""Says which rows of a table that compile.py wrote contradict our claims: claims.py FILE.csv
 
 The claims: peaks are within their budgets. No row of ours takes both more memory and more time than a row of
 torch's memory budget. A step with a larger budget is not slower; times may differ by NOISE from run to run.

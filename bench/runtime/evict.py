@@ -5,8 +5,8 @@
              [--output FILE]                                   REMATLAS_PROGRAMS names the build
 
 Times are processor times on one thread, so that other programs disturb them little. The compared programs run
-in turns; runs are the rounds. `median` compares the medians of all rounds, and `best` the fastest steps,
-which were disturbed least.
+in turns. The column `run` has the number of the round, `median`, which compares the medians of all rounds, or
+`best`, which compares the fastest steps, because these were disturbed least.
 
 Measured without evictions, with each program in its own process: step: time of a step over that of a plain
 step. op: the additional time of a step, divided by its number of ops; on large models this time is a small
@@ -14,12 +14,12 @@ difference of two large numbers, so it is inexact. ops: the number of ops. fault
 for the first time, beyond those of a plain step. peak: peak of the counted bytes over that of plain steps.
 The model `small` has steps of 60 ops on tiny tensors, whose time is nearly all bookkeeping.
 
-Measured within a budget. SHARE says how much of the evictable bytes the budget leaves; these are the bytes of
-the peak beyond those that live from step to step and those of the gradients of parameters. system@SHARE: time
-of a step over that of a plain step. simulated@SHARE: time of all runs of ops over that of their first runs,
-in a simulation of the same program with the costs that were measured during the run. above@SHARE: the
-difference of these two, in points. reruns@SHARE: number of reruns in a step. as_simulated@SHARE: 1 if the
-simulation has as many evictions and reruns as the real step.
+Measured within a budget. SHARE says how much of the evictable bytes the budget leaves. The evictable bytes
+are those of the peak, without the bytes that live from step to step and the gradients of parameters.
+system@SHARE: time of a step over that of a plain step. simulated@SHARE: time of all runs of ops over that of
+their first runs, in a simulation of the same program with the costs that were measured during the run.
+above@SHARE: the difference of these two, in points. reruns@SHARE: number of reruns in a step.
+as_simulated@SHARE: 1 if the simulation has as many evictions and reruns as the real step.
 
 Measured over many steps of a small model with evictions in each step: the number of ops that the system knows
 and the memory of the process, after a tenth of the steps and at the end.

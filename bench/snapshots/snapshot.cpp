@@ -21,7 +21,7 @@ namespace rematlas {
 namespace {
 
 constexpr int kDepth = 28;     ///< number of frames of a stack
-constexpr int kFiles = 400;    ///< distinct frames
+constexpr int kFiles = 400;    ///< number of distinct frames
 constexpr int kInStep = 2000;  ///< blocks that a step allocates in order and releases in reverse order
 constexpr std::size_t kBatch = 1000;
 constexpr std::int64_t kFirstAddress = 0x7f0000000000;

@@ -86,7 +86,7 @@ class CopyAnnealer {
     PlannedCopies copies_;
     AwayMoves proposals_;
     CopyState best_state_;
-    double best_value_;  ///< in this cycle: least `value` of a state within the budget of the model
+    double best_value_;  ///< least `value` in this cycle of a state that fits the budget in the model
     double rank_;        ///< least `value` of all states, increased for states that exceed the budget
     std::optional<Solution> best_;
     double time_scale_, excess_scale_;  ///< 1 / base time, 1 / budget

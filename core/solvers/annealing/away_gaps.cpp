@@ -121,8 +121,8 @@ std::vector<RunProfile::Away> RunProfile::close_across(int op, Node before_run) 
 }
 
 // Called when `run` has divided the gap `away`. Marks the tensor as away in one of the two new gaps: the gap
-// after `run` if no other run comes between the previous event and `run`, else the gap before `run`. The gap
-// before is usually the long one, because most runs are inserted near the end of a gap.
+// after `run` if no other run comes between the previous event and `run`, else the gap before `run`. The
+// latter is usually the longer gap, because most runs are inserted near the end of a gap.
 void RunProfile::reopen_beside(const Away& away, Node run) {
     const std::size_t at = index_of(away.tensor, run);
     assert(at > 0);

@@ -11,8 +11,8 @@ namespace {
 
 constexpr int kWaitLengths = 12;
 constexpr std::int64_t kLongestWait = 8;  // the longest wait is the step's time divided by this
-// Small tensors together have at most all bytes that may be offloaded, divided by kShareOfSmall (or by
-// kShareOfAdvised, for tensors below `least_copy`), and at most the budget divided by kShareOfBudget.
+// Together, the small tensors have at most 1 / kShareOfSmall of the bytes that may be offloaded (for tensors
+// below `least_copy`: 1 / kShareOfAdvised), and at most 1 / kShareOfBudget of the budget.
 constexpr std::int64_t kShareOfSmall = 200;
 constexpr std::int64_t kShareOfAdvised = 10;
 constexpr std::int64_t kShareOfBudget = 16;

@@ -26,7 +26,7 @@ struct CopyGraph {
     FlatGraph flat;    ///< the problem's ops, then the additional ops
     int real_ops = 0;  ///< number of ops of the problem
     int home = -1;     ///< the op that makes residents and runs first; -1 if there is none
-    std::vector<std::int32_t> waits = {};  ///< ops that only take time, each half as long as the op before
+    std::vector<std::int32_t> waits = {};  ///< ops that only take time, each half as much as the op before
 
     // The following lists have an item per tensor.
     std::vector<std::int32_t> real = {};  ///< tensor of the problem; for a version, the resident

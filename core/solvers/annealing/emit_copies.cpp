@@ -178,9 +178,9 @@ class Emission {
     const CopyGraph& graph_;
     const RunProfile& profile_;
     const PlannedCopies& copies_;
-    /// For each place in the sequence: tensors.
+    /// For each place in the sequence: the tensors that are offloaded, freed, fetched or dropped there.
     std::vector<std::vector<int>> offloads_, frees_, fetches_, drops_;
-    std::vector<std::vector<std::int32_t>> host_runs_;  ///< for each place in the sequence: ops
+    std::vector<std::vector<std::int32_t>> host_runs_;  ///< by place: ops that start on the host
     std::vector<std::uint8_t> goes_out_;  ///< by gap: whether the tensor is offloaded before the gap
     std::vector<int> last_offloads_, last_frees_;
     std::vector<Step> steps_;

@@ -125,8 +125,8 @@ bool Decoder::run(int op) {
     runs_.push_back(op);
     for (const int t : graph_.outputs[op]) bring(t);
     unpin_inputs(op);
-    // While runs are pending, no output is dropped, because a pending run may need it. That run pins the
-    // output before anything else is made.
+    // While runs are pending, no output is dropped, because a pending run may need it. The pending run
+    // pins the output before anything else is made.
     if (frames_.empty())
         for (const int t : graph_.outputs[op])
             if (is_dead(t)) drop(t);

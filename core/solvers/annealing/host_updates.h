@@ -25,7 +25,7 @@ struct HostUpdates {
     /// Residents that only ops on the host use; they are always on the host.
     std::vector<std::int32_t> there;
     std::vector<std::int32_t>
-        both;  ///< residents that ops on the host and on the device only read; always in both places
+        both;  ///< residents that ops in both places read and no op changes; always in both places
 };
 
 /// By op: whether it may run on the host. Empty if no op may run there.

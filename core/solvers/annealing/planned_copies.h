@@ -42,8 +42,8 @@ class PlannedCopies {
     /// object. Gaps that the profile already has are planned, too.
     PlannedCopies(const CopyGraph& graph, RunProfile& profile, const Links& links, bool contended);
 
-    /// Computes the times of all copies, and sets in which runs of their gaps tensors are away. An edit of
-    /// the profile has no effect on these times and runs until the next call.
+    /// Computes the times of all copies, and sets in which runs of their gaps tensors are away. Must be
+    /// called again after the profile was edited.
     void settle();
 
     /// One copy as computed by `settle`; times in ns.

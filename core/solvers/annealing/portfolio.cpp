@@ -24,15 +24,15 @@ constexpr double kHeats[] = {1, 3, 0.3, 3, 1, 0.1};
 constexpr double kMovesToCool = 100;  // per op; a cycle with fewer moves starts at a lower heat
 constexpr double kLeastHeat = 0.03;
 constexpr double kLongestCycle = 1e15;
-// Some cycles start from a random order of the ops, because no good schedule may be near the first order.
+// Some cycles start from a random order of the ops, because perhaps no good schedule is near the first order.
 // This is not done in large graphs, where a cycle is too short to recover from a random order.
 constexpr int kMostOpsReordered = 300;
 constexpr std::size_t kCyclesAReordering = 3;
 constexpr std::uint64_t kSeedStride = 0x9e3779b97f4a7c15u;
 constexpr std::uint64_t kLaneStride = 0xd1b54a32d192ed03u;
 constexpr double kRaceShare = 0.5;  // share of the time or moves after which the best lane continues alone
-// All lanes run this many rounds before the worse half is dropped. After fewer rounds, lanes whose start fits
-// the budget would be ahead of better ones whose start does not.
+// All lanes (the annealers of one thread) run this many rounds before the worse half is dropped. After fewer
+// rounds, lanes whose start fits the budget would be ahead of better ones whose start does not.
 constexpr std::size_t kRoundsTogether = 2;
 
 /// Makes a sequence that runs every required op once, in a random order: depth first, with the ops and the
@@ -99,9 +99,9 @@ class Lanes {
     PortfolioResult result_;
 };
 
-// A thread ends after `kPatience` times as many moves as it took to find its best schedule. This number of
-// moves counts as at least that of `kCyclesToFind` first cycles and of `kCoolingsToFind` coolings. A schedule
-// only counts as better if its time is less by the share `kBetter`.
+// A thread ends after `kPatience` times as many moves as it took to find its best schedule. If it found this
+// schedule early, the moves of `kCyclesToFind` first cycles plus `kCoolingsToFind` coolings count instead. A
+// schedule only counts as better if its time is less by the share `kBetter`.
 constexpr double kPatience = 5;
 constexpr double kCyclesToFind = 20;
 constexpr double kCoolingsToFind = 20;
@@ -284,7 +284,7 @@ std::uint64_t Portfolio::next_cycle(double planned, std::uint64_t done, double s
     const double now = deadline_.fraction();
     if (done == 0 || now <= started) return moves;
     const double left = static_cast<double>(done) / (now - started) * (1 - now);
-    // If the time after this cycle is too short for another cycle, this cycle takes all of it.
+    // If too little time would be left for another cycle, this cycle takes all the time that is left.
     return left < 2 * planned ? static_cast<std::uint64_t>(left) + 1 : moves;
 }
 

@@ -27,7 +27,7 @@ struct PortfolioTask {
     std::int64_t least_time = 0;
     /// More sequences to start from, which need not fit the budget. A start of another kind may lead to
     /// better schedules than the best start does. Each thread runs some cycles from all starts; then it drops
-    /// the worse half repeatedly, and the last one gets all the time that is left.
+    /// the worse half repeatedly, and the last start gets all the time left.
     std::span<const Candidate> others = {};
     /// The number of short cycles that each thread runs first, from the step without reruns and with
     /// different seeds. Which kind of schedule such a cycle finds is random, so the best two schedules become

@@ -43,7 +43,7 @@ class RunProfile {
     /// `runs` must be executable. The graph must outlive the profile.
     RunProfile(const FlatGraph& graph, std::int64_t budget, std::span<const std::int32_t> runs);
 
-    /// Starts again from another sequence, with another budget. Forgets the journal.
+    /// Starts again from another sequence, with another budget. Earlier edits cannot be undone.
     void reset(std::int64_t budget, std::span<const std::int32_t> runs);
 
     // The cost of the sequence.
@@ -82,7 +82,7 @@ class RunProfile {
     std::size_t index_of(int tensor, Node event) const;  ///< `event` must be an event of the tensor
     std::size_t first_at_or_after(int tensor,
                                   Node run) const;  ///< index in events(); the number of events if none
-    bool alive_before(int tensor, Node run) const;  ///< whether it is alive or away right before `run`
+    bool alive_before(int tensor, Node run) const;  ///< whether the tensor is alive or away before `run`
 
     /// Returns the most bytes held by any run strictly between `after` and `before`; 0 if there are none.
     std::int64_t most_between(Node after, Node before) const;
@@ -162,7 +162,7 @@ class RunProfile {
     };
     struct Edit {
         Node node;
-        std::int32_t op;  ///< -1 if the node was inserted
+        std::int32_t op;  ///< op of the removed run; -1 if the run was inserted
         Node successor;
     };
     /// The position of a run. A range of runs does not include its last position.

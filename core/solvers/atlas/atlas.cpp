@@ -162,8 +162,8 @@ void AtlasSearch::find_bound() {
 
 // Called if no start fits. Searches for the schedule with the least memory, whatever its time, and adds it as
 // a start. If hardly any schedule fits, annealing for time and memory at once finds nothing without this
-// start. If many schedules fit, annealing from the step without reruns finds better schedules, so that is a
-// start, too.
+// start. If many schedules fit, annealing from the step without reruns finds better schedules, so `anneal`
+// makes trials from that step, too.
 void AtlasSearch::descend() {
     if (deadline_.passed()) return;
     Limits limits = limits_;

@@ -26,7 +26,7 @@ constexpr double kCopyPatience =
 constexpr double kLeastCycles = 40;
 
 constexpr double kFirstParts[] = {0.92, 0.84,
-                                  0.76};  // parts of the best time after which the host must be done
+                                  0.76};  // the host must be done after these parts of the best time
 constexpr double kFirstStepDown = 0.04;
 constexpr double kLeastStepDown = 0.004;
 constexpr std::size_t kCyclesToCatchUp = 2;
@@ -176,8 +176,8 @@ void CopyRace::share_with_host(const HostChoice& choice, double part) {
     add(shared_.back(), annealing::start_of(problem_, shared_.back(), incumbent_.best->steps));
 }
 
-/// Adds a lane whose updates on the host are done earlier, by `step_`. Halves `step_` first if the last such
-/// lane gained nothing.
+/// Adds a lane whose updates on the host are done earlier, by `step_`. If the last lane with such updates
+/// gained nothing, halves `step_` first.
 void CopyRace::step_towards_less(const HostChoice& choice) {
     if (is_over() || !incumbent_.best || step_ < kLeastStepDown) return;
     if (shared_from_ && incumbent_.best->time >= *shared_from_) step_ /= 2;

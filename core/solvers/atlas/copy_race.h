@@ -5,9 +5,9 @@
 //     race.add(graph, state);
 //     race.run({.on_host = &choice});
 //
-// If updates may run on the host, each lane anneals with one choice of the updates that do. New lanes start
-// from the best answer, with choices that the host finishes earlier. The next choice is finished earlier by
-// half as much if the last one gained nothing.
+// If updates may run on the host, each lane has its own choice of the updates that run there. New lanes start
+// from the best answer, with choices that the host finishes before the end of the step. If the last choice
+// gained nothing, the next one ends earlier by only half as much.
 #pragma once
 
 #include <deque>
@@ -86,8 +86,8 @@ class CopyRace {
     std::vector<Lane> lanes_;
     std::size_t begun_ = 0;                    ///< number of lanes that were added
     std::deque<annealing::CopyGraph> shared_;  ///< graphs of lanes that share the updates with the host
-    std::optional<Nanoseconds> shared_from_;   ///< best time when the last of these lanes was added
-    double step_;  ///< the next such lane's work on the host ends earlier by this part of the best time
+    std::optional<Nanoseconds> shared_from_;   ///< best time at the last call of `share_with_host`
+    double step_;  ///< the next lane's work on the host ends before the best time by this part of that time
     double planned_ = 0;  ///< moves of a lane in one cycle
     Nanoseconds least_time_ = {};
 };

@@ -77,8 +77,8 @@ class CopySearch {
         return none;
     }
 
-    /// Adds the least peak that is reached without copies. The search for this peak is short, because the
-    /// budget is also below the bound without copies.
+    /// Adds to `none` the least peak that is reached without copies. The search for this peak is short,
+    /// because the budget is also below the bound without copies.
     Infeasible with_hint(Infeasible none) {
         const Answer plain = without_copies(limits_.time);
         if (const auto* why = std::get_if<Infeasible>(&plain)) none.smallest_found = why->smallest_found;

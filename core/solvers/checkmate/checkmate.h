@@ -18,8 +18,8 @@ namespace rematlas {
 struct CheckmateOptions {
     MilpLibrary library = milp_libraries().empty() ? MilpLibrary::highs : milp_libraries().front();
     double gap = 1e-6;  ///< relative gap at which the search ends
-    /// Share of the time for atlas, whose schedule is the start. It is limited to 2 s. For large integer
-    /// programs it is multiplied by 5 instead.
+    /// Share of the time for atlas, whose schedule is the start. Atlas gets at most 2 s. For large integer
+    /// programs, it gets 5 times this share, without that limit.
     double warm_up = 0.05;
 };
 
@@ -39,10 +39,10 @@ struct CheckmateLpOptions {
 
 /// Makes the solver with two-phase rounding (section 5 of the paper). The relaxation gives each tensor a
 /// share between 0 and 1; tensors whose share reaches a threshold are kept, and as few ops as possible run
-/// again. The solver tries all thresholds that make a difference, up to 64, and random thresholds. It repairs
-/// the schedules that exceed the budget least by annealing, until they fit. If none of them fits in the end,
-/// it solves the relaxation for smaller budgets. The answer is never worse than the best of chen-greedy,
-/// chen-sqrt and dtr. The only bound is that of the relaxation.
+/// again. The solver tries all thresholds that make a difference, up to 64, and random thresholds. Of the
+/// schedules that exceed the budget, it anneals those with the smallest peaks until they fit. If none of them
+/// fits in the end, it solves the relaxation for smaller budgets. The answer is never worse than the best of
+/// chen-greedy, chen-sqrt and dtr. The only bound is that of the relaxation.
 std::unique_ptr<Solver> make_checkmate_lp(const CheckmateLpOptions& options = {});
 extern const SolverEntry checkmate_lp_solver;
 void read_options(OptionReader& reader, CheckmateLpOptions& options);

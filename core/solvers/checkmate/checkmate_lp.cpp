@@ -119,7 +119,7 @@ class Rounding {
         best_.offer(std::move(candidate));
     }
 
-    /// Repairs the schedules that exceed the budget least, by annealing until the first schedule that fits.
+    /// Repairs the schedules that exceed the budget least: anneals each of them until it fits.
     void repair() {
         std::sort(over_.begin(), over_.end(), [](const Candidate& a, const Candidate& b) {
             return std::pair(a.peak, a.time) < std::pair(b.peak, b.time);

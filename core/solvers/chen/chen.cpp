@@ -95,8 +95,8 @@ class SegmentPlan {
         for (int t : flat_.outputs[op]) {
             if (segment_[part_.last_use[t]] != segment) continue;
             dropped_[t] = true;
-            // Marks a tensor that the backward part reads as needed again. `materialize` marks the tensors
-            // that ops read when they run again.
+            // If the backward part reads the tensor, marks it as needed again. `materialize` marks
+            // the tensors that ops read when they run again.
             for (int user : flat_.users[t])
                 needed_[t] = needed_[t] || (flat_.required[user] && part_.position[user] < 0);
         }

@@ -10,8 +10,8 @@
 namespace rematlas::hierarchical {
 
 /// Returns marks, by tensor of the whole graph, of the forward tensors that the dynamic program can neither
-/// make again nor free: results, outputs of ops that may run only once, and tensors that some stage reads
-/// that neither makes them nor comes right after the maker. The stages are the children of the tree's first
+/// make again nor free: results, outputs of ops that may run only once, and tensors that are read by a stage
+/// other than their maker and the stage right after it. The stages are the children of the tree's first
 /// block.
 std::vector<std::uint8_t> always_there(const FlatGraph& flat, const TrainingTree& tree);
 

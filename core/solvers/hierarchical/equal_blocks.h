@@ -16,8 +16,8 @@ namespace rematlas::hierarchical {
 struct CanonicalBlock {
     std::vector<std::int32_t> ops;    ///< op at each place
     std::vector<std::int64_t> times;  ///< ns, by place
-    std::string structure;            ///< text with everything except times that schedules and their bytes
-                                      ///< depend on
+    std::string structure;            ///< text with everything that schedules and their bytes depend on,
+                                      ///< except times
 };
 
 /// Puts the ops into an order in which they can run. Among the ops that can come next, the op with the least

@@ -24,12 +24,12 @@ constexpr double kStartShare = 0.1;                      // share of the time fo
 constexpr int kFirstCycles = 10, kLastCycles = 50;       // cycles of annealing if no schedule fits
 constexpr double kSequenceShare = 0.3;                   // share of the time for the sequence of blocks
 constexpr double kBlockShare = 0.6;                      // share of the remaining time for options of blocks
-// The last level is annealed again with the memory limit that gave the best result, for this many times as
-// many moves. The second number is tried only if the first improved the schedule.
+// The last level is annealed again with the memory limit that gave the best result, with the moves multiplied
+// by these factors. The second factor is tried only if the first improved the schedule.
 constexpr std::uint64_t kTopMoves[] = {2, 6};
 
-/// The data that the budgets of one problem share. Each part is computed at its first use, within the limits
-/// of that call.
+/// The data that solves of one problem at several budgets share. Each part is computed when a solve first
+/// needs it, within the limits of that solve.
 class Shared {
   public:
     /// Keeps a reference to `options`.
@@ -170,7 +170,8 @@ class Hiremate final : public Solver {
             Searched one = searched(room, level.once(std::vector<std::int32_t>(level.size(), 0)), 1);
             if (!nearest || one.found.better_than(nearest->found, budget.value)) nearest = std::move(one);
         }
-        // Gives up if the result is still worse than that of the sequence: more moves would not help.
+        // Gives up if the result is no better than the answer of the sequence of blocks: more moves would not
+        // help.
         if (sequence && !nearest->found.better_than(*sequence, budget.value)) return;
         for (const std::uint64_t times : kTopMoves) {
             const std::int64_t before = nearest->found.time;

@@ -140,7 +140,7 @@ void Level::merge_alike() {
     maker_ = std::move(makers);
 }
 
-/// Writes into flat arrays what each visit reads, makes and costs.
+/// Writes flat arrays with the costs of each visit and the tensors that it reads and makes.
 void Level::lay_out() {
     const auto add = [&](const Interface& interface, std::int64_t time, std::int64_t bytes,
                          std::int64_t saved) {

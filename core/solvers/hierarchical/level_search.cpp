@@ -134,8 +134,8 @@ class LevelAnnealer {
         return true;
     }
 
-    /// Inserts advances, right before a visit, of blocks that make tensors which the visit reads, so that
-    /// these tensors need not be kept until then.
+    /// Lets some blocks advance right before a visit, so that tensors which the visit reads are made there
+    /// and need not be kept until then.
     void feed(LevelSchedule& schedule, int at, int block, int& fed) {
         for (const int maker : level_.makers_of(block)) {
             if (fed >= kMostFeeders || random_.below(2) == 0) continue;
@@ -169,7 +169,7 @@ class LevelAnnealer {
         return false;
     }
 
-    /// Inserts, right before a visit, an advance of the visited block or of a block that makes a tensor which
+    /// Inserts an advance right before a visit: of the visited block, or of a block that makes a tensor which
     /// the visited block reads.
     bool advance_again(LevelSchedule& schedule) {
         const int at = random_.below(static_cast<int>(schedule.visits.size()));

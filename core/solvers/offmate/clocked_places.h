@@ -16,7 +16,7 @@ namespace rematlas::offmate {
 
 struct Place {
     bool on_device = false, on_host = false;
-    bool lives_on_host = false;  ///< a resident whose bytes are counted on the host during the whole step
+    bool lives_on_host = false;  ///< whether the host holds bytes for the tensor during the whole step
     int to_host = -1, to_device = -1, host_op = -1, host_write = -1;  ///< last copies and ops; -1: none
 };
 

@@ -22,8 +22,8 @@ std::int64_t bytes_away(const FlatGraph& flat, const Lifetimes& lives, const std
     return bytes;
 }
 
-/// Marks residents that the step changes and that leave the device as away at the start and at the end, so
-/// that they live on the host. A training program requires this (see moves_in_training).
+/// Lets the residents that the step changes live on the host if they leave the device: marks them as away at
+/// the start and at the end. A training program requires this (see moves_in_training).
 void let_changed_live_on_host(const Lifetimes& lives, std::vector<char>& away) {
     for (std::size_t g = 0; g < away.size(); ++g) {
         const std::int32_t t = lives.gaps[g].tensor;

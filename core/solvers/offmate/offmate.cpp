@@ -134,7 +134,8 @@ class Search {
         return true;
     }
 
-    /// Returns the time of the sequence with copies in ns, or the largest number if there is no plan.
+    /// Plans copies for the sequence. Returns the time of the plan in ns, or the largest number if there is
+    /// no plan.
     std::int64_t try_runs(const RunSequence& runs, int stages = kAllStages) {
         std::optional<CopyingPlan> plan = planner_.by_programme(placed(runs), deadline_, stages);
         lower_least(runs);

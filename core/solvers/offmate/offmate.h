@@ -14,10 +14,11 @@
 // follows them (copying_steps.h). Other sequences of runs are tried as well: those that Rockmate finds for
 // larger budgets (HiRemate if the step is no sequence of blocks), because copies may make up for the
 // difference. In these sequences blocks may run forward several times. Ops of the optimizer run right after
-// the backward pass of the parameters that they update, with their states streamed through the device; or
-// they run on the host, as many of them as make the step fastest. At the end, changes of single tensors are
-// tried (`trials`). The answer is approximate. It is never worse than the answer of Rockmate (HiRemate)
-// without copies, which is one of the candidates. If nothing may be copied, the answer is this candidate.
+// the backward pass of the parameters that they update, with their states streamed through the device. A
+// share of these ops may run on the host instead; the share is chosen so that the step is fastest. At the
+// end, changes of single tensors are tried (`trials`). The answer is approximate. It is never worse than the
+// answer of Rockmate (HiRemate) without copies, which is one of the candidates. If nothing may be copied, the
+// answer is this candidate.
 #pragma once
 
 #include <cstdint>

@@ -51,8 +51,8 @@ struct Advance {
 
 using StageFigures = std::vector<std::int64_t>;
 
-/// Returns all numbers of a stage that the dynamic program reads. It does not read the peak with the input
-/// and the bytes that the backward group leaves if the stage is the first of a part.
+/// Returns all numbers of a stage that the dynamic program reads. If the stage is the first of a part, the
+/// program reads neither the peak with the input nor the bytes that the backward group leaves.
 StageFigures figures_of(const RotorStage& stage, bool first) {
     StageFigures figures{stage.advance_time,
                          stage.boundary,
@@ -260,8 +260,8 @@ bool RotorTable::offer_all_splits(int s, int t, bool present, const Deadline& de
     return true;
 }
 
-/// Offers only splits that are useful for the part without its first or its last stage. From how many bytes
-/// on a split is useful does not depend on `most_bytes`, so tables for different `most_bytes` agree.
+/// Offers only splits that are useful for the part without its first or its last stage. The least bytes with
+/// which a split is useful do not depend on `most_bytes`, so tables for different `most_bytes` agree.
 void RotorTable::offer_near_splits(int s, int t, bool present) {
     worth_.assign(static_cast<std::size_t>(t - s + 2), kNever);
     const auto note = [&](int from, int part) {

@@ -87,7 +87,7 @@ class RotorTable {
     std::int64_t least_time(int s, int t, std::int64_t m, bool present) const;
 
     /// Returns the choice that reaches the least time: the stage after the checkpoint, or -1 - i if stage s
-    /// runs by way i and keeps what its group reads.
+    /// runs by way i and keeps the tensors that its group reads.
     int choice(int s, int t, std::int64_t m, bool present) const;
 
     /// Returns the bytes that the groups of stages s .. t leave until the end of the step.

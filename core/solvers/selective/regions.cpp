@@ -79,8 +79,8 @@ class Finder {
         });
     }
 
-    /// Says whether the module is called more than once. This is assumed if two of its ops of the same module
-    /// and name read the same parameter.
+    /// Says whether the module is called more than once. This is assumed if two of its ops have the same
+    /// name and innermost module and read the same parameter.
     bool is_called_again(const Module& module) const {
         std::set<std::pair<std::int32_t, std::string>> read;
         for (const std::int32_t position : module.positions) {

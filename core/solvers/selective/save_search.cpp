@@ -97,8 +97,8 @@ class Search {
         return all;
     }
 
-    /// Returns all sets of regions in which no region contains another one. Returns nothing if there are too
-    /// many sets of regions and of ops to save in them to try all.
+    /// Returns all sets of regions in which no region contains another one. Returns nothing if these sets,
+    /// each with every choice of ops to save, are too many to try all.
     std::vector<std::vector<int>> all_choices() const {
         std::vector<std::vector<int>> sets;
         if (class_.by_selectors) {

@@ -12,8 +12,8 @@ namespace {
 constexpr double kObjectiveOfStep = 1000, kBudgetInRows = 1000;
 constexpr std::size_t kMostOps = 600;
 
-/// Returns `room` rounded down to a multiple of the unit. Bytes in between cannot be used, and a library
-/// might exceed the limit by a rounding error.
+/// Returns `room` rounded down to a multiple of the unit. No schedule can use the bytes beyond this multiple.
+/// If they counted, a library might accept the next multiple because of a rounding error.
 std::int64_t usable(std::int64_t room, std::int64_t unit) {
     return room > 0 ? room / unit * unit : room;
 }

@@ -10,8 +10,8 @@
 // Source: Jain et al., "Checkmate: Breaking the Memory Wall with Optimal Tensor Rematerialization" (MLSys
 // 2020), equations 1 to 9, and the form of the program for the largest batch, in which the peak is minimized
 // under a limit on the time. Differences:
-// - A tensor is freed at most once in each stage. The continuous variable F for this is tied row by row to
-//   its stage. So only R (runs) and S (kept) are binary, and the relaxation is tight.
+// - A tensor is freed at most once in each stage. The variable F for this is continuous, and each condition
+//   on it is a row of its own. So only R (runs) and S (kept) are binary, and the relaxation is tight.
 // - The rows are stronger: an op runs only if each tensor that it reads is present after all earlier frees.
 // - Workspaces, ops with several outputs, residents, results and runs in place count as in the checker.
 // - There are no variables for reruns that cost more than can be gained, for reruns that no later step needs,
