@@ -34,7 +34,8 @@ std::optional<CachingAllocatorPeaks> caching_peaks(const Graph& graph, const Sch
 constexpr std::size_t kMostRunsToPlan = 5'000;
 
 /// Returns the arena of the schedule's own addresses. If the schedule has none, plans addresses and returns
-/// their arena, or nullopt if that would take too long.
+/// their arena. Unless the user has asked for an arena, returns nullopt if planning would take too long or
+/// fails.
 Result<std::optional<Bytes>> arena_of(const Graph& graph, const Schedule& schedule, std::size_t runs,
                                       bool asked) {
     if (schedule.addresses) return std::optional(schedule.addresses->arena);

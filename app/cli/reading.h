@@ -28,8 +28,8 @@ Result<void> check_is_no_input(const std::string& out, std::initializer_list<std
 /// it.
 Result<Schedule> schedule_in(const std::filesystem::path& path);
 
-/// Returns `graph_path` if it is not empty; otherwise the graph file next to the schedule that has the digest
-/// which the schedule names.
+/// Returns `graph_path` if it is not empty. Otherwise searches the schedule's folder for the graph file with
+/// the digest that the schedule names. Fails if there is no such file.
 Result<std::filesystem::path> graph_file_for(const Schedule& schedule,
                                              const std::filesystem::path& schedule_path,
                                              const std::string& graph_path);
@@ -38,12 +38,13 @@ Result<std::filesystem::path> graph_file_for(const Schedule& schedule,
 Result<Graph> graph_for(const Schedule& schedule, const std::filesystem::path& schedule_path,
                         const std::string& graph_path);
 
-/// Reads the graph of a sweep from `graph_path` if it is not empty, otherwise from the graph file next to the
-/// sweep that has the digest which the sweep names. Returns nullopt if there is no such file.
+/// Reads the graph of a sweep from `graph_path`. If this path is empty, searches the sweep's folder for the
+/// graph file with the digest that the sweep names. Returns nullopt if the folder has no such file.
 Result<std::optional<Graph>> graph_if_known(const Sweep& sweep, const std::filesystem::path& sweep_path,
                                             const std::string& graph_path);
 
-/// Returns the meaning of `--budget text`: a budget, or its bytes for a step. Errors name the flag.
+/// Parse the value of --budget. Return the budget, or the bytes of this budget for a step. Errors name the
+/// flag.
 Result<Budget> budget_flag(const std::string& text);
 Result<Bytes> budget_flag(const std::string& text, const StepBytes& step);
 

@@ -33,8 +33,9 @@ class ReportedFiles {
   private:
     Result<void> read_one(const std::string& path);
     Result<void> take_graph(const std::string& path, Result<Graph> graph);
-    /// Finds the graph: the one that the user named, else the one next to the first schedule (or the first
-    /// sweep, without schedules) that has the digest which that file names.
+    /// Finds the graph if no file contained it. Reads the file that the user named with --graph. Without
+    /// --graph, searches the folder of the first schedule (or of the first sweep if there are no schedules)
+    /// for the graph with the digest that the schedule or sweep names.
     Result<void> find_graph(const std::string& first);
     /// Fails if a file is of another graph. Errors name the file, which the report itself does not know.
     Result<void> check_one_graph() const;

@@ -334,7 +334,7 @@ class ViewBuilder {
     IdVector<BlockId, int> covered_;
     BlockRuns runs_;
     IdVector<BlockId, char> scattered_;
-    IdVector<BlockId, char> in_run_;  ///< whether the block is in `waiting` or shown already
+    IdVector<BlockId, char> in_run_;  ///< whether `show` has taken up the block, alone or in a run
     std::vector<OpId> first_op_;
     std::map<std::pair<BlockId, int>, int> class_sizes_;  ///< number of blocks by parent and repeat class
 };

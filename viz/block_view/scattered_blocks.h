@@ -7,8 +7,8 @@
 namespace rematlas {
 
 /// Marks each block without ops of its own if a path of tensors leaves the block and comes back. Marks the
-/// twin of such a block as well. Cost: linear, for each block whose ops are not consecutive, in the ops from
-/// its first to its last.
+/// twin of such a block as well. Cost: for each block whose ops are not consecutive, the number of ops of the
+/// graph from the block's first op to its last op.
 IdVector<BlockId, char> scattered_blocks(const Graph& graph, const Blocks& blocks);
 
 }  // namespace rematlas

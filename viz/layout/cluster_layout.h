@@ -3,8 +3,8 @@
 // Each frame is laid out together with its twin, inner frames first. The frames inside it are boxes of a
 // fixed size. Then all frames are put together, and the route of an edge that crosses frames is joined from
 // its parts in these frames. Equal frames (the layers of a network) have the same layout, which is taken from
-// a cache. So the time for a large graph depends only on its different parts, and expanding another block
-// takes only the time for the frames around the block.
+// a cache. So the time for a large graph depends only on how many different frames it has, and expanding
+// another block takes only the time for the frames around the block.
 //
 //     LayoutCache cache;
 //     Result<Layout> layout = layout_by_clusters(request, cache, {.time = 5s, .stop = token});
@@ -32,7 +32,8 @@ namespace rematlas {
 /// share a cache.
 class LayoutCache {
   public:
-    /// The cache forgets all layouts before they have more than `most_points` points. A point takes 16 bytes.
+    /// If a new layout would raise the number of points in the cache above `most_points`, the cache first
+    /// forgets all layouts. A point takes 16 bytes.
     explicit LayoutCache(std::size_t most_points = 4'000'000) : most_points_(most_points) {}
 
     std::shared_ptr<const Layout> find(const std::string& shape) const;
@@ -49,7 +50,8 @@ using LayOut = std::function<Result<std::vector<Layout>>(std::span<const LayoutR
 
 /// Lays out a request frame by frame. Calls `lay_out` for the small requests that the cache does not have,
 /// inner frames first; one call gets several requests. Errors: those of `lay_out`, and `stopped`. The cache
-/// keeps the layouts from before the error. Cost, without `lay_out`: 0.1 s for 10,000 items in 1,000 frames.
+/// keeps the layouts that were made before an error. Cost, without `lay_out`: 0.1 s for 10,000 items in 1,000
+/// frames.
 Result<Layout> layout_by_clusters(const LayoutRequest& request, LayoutCache& cache, const LayOut& lay_out,
                                   std::stop_token stop = {});
 

@@ -43,7 +43,7 @@ struct UnitEdge {
     int side = 0;  ///< the frame of the unit in which the edge runs
 };
 
-/// How an edge of the whole request is routed.
+/// Says how an edge of the whole request is routed.
 struct EdgePlan {
     std::vector<UnitEdge> pieces;  ///< from start to end of the edge; empty if the edge is drawn straight
                                    ///< across

@@ -54,9 +54,9 @@ class LayoutProcess {
     int socket_;
 };
 
-/// Runs the program `rematlas-layout` from the first request until the object is destroyed. A borrowed
-/// program is then given back. The time limit starts when the object is made. Only one thread may use an
-/// object; several objects may work at once.
+/// Runs the program `rematlas-layout` from the first request until the object is destroyed. A program of
+/// `LayoutLimits::programs` is then given back. The time limit starts when the object is made. Only one
+/// thread may use an object; several objects may work at once.
 class LayoutWorker {
   public:
     explicit LayoutWorker(LayoutLimits limits = {});

@@ -8,7 +8,8 @@
 
 namespace rematlas {
 
-/// A request in which frames have hardly more than a hundred direct members, as far as they can be cut.
+/// A request whose long frames are cut into sections. As far as frames can be cut, a frame and its twin
+/// together have hardly more than a hundred direct members.
 struct SectionedRequest {
     LayoutRequest request;        ///< the request, with an untitled frame around each section
     std::vector<int> cluster_of;  ///< by cluster of the original request: its index in `request`

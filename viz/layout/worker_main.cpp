@@ -111,7 +111,7 @@ int main(int argc, char** argv) {
         if (!limit(bytes ? RLIMIT_AS : RLIMIT_CPU, *value)) return usage();
     }
     limit(RLIMIT_CORE, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // if the caller ends, nobody waits for the answer
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // ends with the caller, because nobody else needs the answer
     try {
         rematlas::load_dot();  // loads Graphviz before the first request arrives
         int first = std::getchar();

@@ -28,11 +28,11 @@ struct Axis {
 /// Returns an axis in the unit that suits `high`. It has about `count` ticks, at multiples of 1, 2 or 5 (for
 /// bytes: of powers of two).
 Axis bytes_axis(double low, double high, double start, double end, int count);
-/// As `bytes_axis`, for values in nanoseconds.
+/// Returns an axis as `bytes_axis` does, for values in nanoseconds.
 Axis time_axis(double low, double high, double start, double end, int count);
-/// As `bytes_axis`, for counts of things, such as runs.
+/// Returns an axis as `bytes_axis` does, for counts of things, such as runs.
 Axis count_axis(double low, double high, const std::string& unit, double start, double end, int count);
-/// As `bytes_axis`, for overheads: 1.1 is labelled "+10 %".
+/// Returns an axis as `bytes_axis` does, for overheads: 1.1 is labelled "+10 %".
 Axis overhead_axis(double low, double high, double start, double end, int count);
 
 /// Returns "+7.1 %" for 1.071.

@@ -1,9 +1,9 @@
 // The interface through which painters draw. With it, a picture is the same in a window, as SVG, as PNG and
 // as PDF.
 //
-// Lengths are in points, in a window in pixels. y grows downwards. SVG has real `<text>` elements and a
-// tooltip for each group, so that a browser can search the picture and show more than fits on an item. PNG
-// and PDF are made by cairo. The explorer has its own canvas.
+// Lengths are in points; in a window they are in pixels. y grows downwards. SVG has real `<text>` elements
+// and a tooltip for each group, so that a browser can search the picture and show more than fits on an item.
+// PNG and PDF are made by cairo. The explorer has its own canvas.
 #pragma once
 
 #include <cstdint>

@@ -31,8 +31,8 @@ struct LaneBar {
     /// `kSameModule` if the paths are equal.
     int shared = 0;
     int copy =
-        -1;  ///< for a wait: the step whose copy or run on the host is awaited; -1: a copy that the training
-             ///< step before began
+        -1;  ///< for a wait: the step whose copy or run on the host is awaited; -1: a copy that the
+             ///< previous training step began
 
     static constexpr int kSameModule = 1 << 20;
 };

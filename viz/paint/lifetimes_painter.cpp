@@ -130,7 +130,8 @@ class LifetimesPainter {
         style.align = Align::center;
         const double room = canvas_.text_width(words, style) + 10;
         if (room > right - left) return;
-        // If there is room beside the cursor, the name is on that side of it.
+        // The name is on the side of the cursor that has more room, if there is enough. Otherwise it is in
+        // the middle.
         const double cut = std::clamp(cursor_x(), left, right);
         double middle = (left + right) / 2;
         if (cut - left >= room) middle = (left + cut) / 2;

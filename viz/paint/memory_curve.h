@@ -9,9 +9,9 @@
 
 namespace rematlas {
 
-/// Returns the part of `memory` that the axis `x` shows, up to `length`. If many points fall within half a
-/// point of the picture, only their extremes are kept, so that no peak is lost. Cost: linear in the points
-/// shown.
+/// Returns the part of `memory` that the axis `x` shows. `length`: the place on the axis at which the memory
+/// ends. If many points fall within half a point of the picture, only their extremes are kept, so that no
+/// peak is lost. Cost: linear in the points shown.
 std::vector<Point> staircase(const std::vector<MemoryPoint>& memory, double length, const Axis& x,
                              const Axis& y);
 

@@ -64,7 +64,8 @@ std::vector<ModuleNode*> heavy_inside(const ModuleNode& node, std::int64_t whole
     return heavy;
 }
 
-/// Makes the modules inside a node separate parts. The node stays a part if it has weight besides theirs.
+/// Makes the modules inside a node separate parts. The node stays a part if it weighs more than these modules
+/// together, unless it is the root.
 void split(ModuleNode& node, const std::vector<ModuleNode*>& inside) {
     std::int64_t rest = node.weight;
     for (ModuleNode* inner : inside) {

@@ -55,7 +55,7 @@ RunPlaces places_of(const RunScene& scene);
 void paint_run(Canvas& canvas, const RunScene& scene);
 
 Color color_of(StepRunner runner, const palette::Paper& paper);
-/// Returns the name of a runner for users, in the language of pictures.
+/// Returns the name of a runner for users, in the language of the pictures.
 std::string runner_words(StepRunner runner);
 
 }  // namespace rematlas

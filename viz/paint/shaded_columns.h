@@ -29,7 +29,7 @@ class ShadedColumns {
     static double page_part(const palette::Paper& paper);
 
   private:
-    /// How much of a column is covered, and in which colour.
+    /// Says how much of a column is covered, and in which colour.
     struct Column {
         double covered = 0;
         Color color{0, 0, 0, 0};  ///< sum of the colours of the covered parts

@@ -10,7 +10,7 @@
 namespace rematlas {
 
 /// Returns the name of a curve, such as "atlas with copies of activations over PCI Express 4.0 x16", in the
-/// language of pictures.
+/// language of the pictures.
 std::string curve_name(const SweepCurve& curve);
 
 /// Returns the dashes of the curve's line, as lengths of strokes and gaps. They depend on the copies that the

@@ -383,7 +383,7 @@ SweepRange whole_range(const SweepScene& scene) {
     return {
         .least = std::max(0.0, static_cast<double>(low) - 1.5 * margin),
         .most = static_cast<double>(high) + margin,
-        // updates on the host can make the step faster
+        // The overhead can be below 1, because updates on the host can make the step faster.
         .fastest = best < 1 - 1e-6 ? best - 0.04 * (slowest - best) : 1,
         .slowest = slowest};
 }

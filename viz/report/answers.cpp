@@ -85,7 +85,7 @@ std::string distance_to_best(const Schedule& schedule) {
 }
 
 /// Returns the point of the sweep with the least memory among the points whose overhead is at most
-/// `overhead`; null if there is none.
+/// `overhead`, and sets `solver` to the name of the point's curve. Returns null if there is no such point.
 const SweepPoint* smallest_within(const Sweep& sweep, double overhead, std::string* solver) {
     const SweepPoint* best = nullptr;
     for (const SweepCurve& curve : sweep.curves) {

@@ -46,8 +46,8 @@ std::string colours_of(const Paper& paper) {
 
 }  // namespace
 
-/// On a dark screen the page has the colours for dark paper, unless the reader chose light paper. A reader
-/// with a light screen can choose dark paper.
+/// Returns the style sheet. With it, the page has the colours for dark paper on a dark screen, unless the
+/// reader chose light paper. A reader with a light screen can choose dark paper.
 std::string page_style(PageUse use) {
     const std::string light = colours_of(palette::kLight), dark = colours_of(palette::kDark);
     std::string out = "\n:root{color-scheme:light;" + light +

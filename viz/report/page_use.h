@@ -1,4 +1,4 @@
-// How a page is used.
+// Says how a page is used: as a file, or served.
 #pragma once
 
 namespace rematlas {

@@ -47,7 +47,7 @@ struct HttpPeer {
     std::string body = {};
     bool has_head = false;
     bool is_answered = false;
-    /// When the handler must answer. Set when the handler has had no answer for the first time.
+    /// The time at which the handler must answer. Set when the handler was first asked and had no answer.
     std::optional<ServingClock::time_point> waits_until = {};
     bool is_suspended = false;
 };

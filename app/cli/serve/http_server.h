@@ -1,10 +1,10 @@
 // Serves HTTP on 127.0.0.1 by libmicrohttpd, in one thread. A handler gets the heads and the complete bodies
 // of requests, and the server sends the handler's answers.
 //
-// One client can occupy little: a head must fit in 32 KiB, and a request must be complete 10 seconds after it
-// began. If very many connections have no complete request, the oldest of them are closed. A connection is
-// also closed after a request was refused. No connection waits for another one, and the server ends without
-// waiting for connections.
+// A client can use only few resources: a head must fit in 32 KiB, and a request must be complete 10 seconds
+// after it began. If very many connections have no complete request, the oldest of them are closed. A
+// connection is also closed after a request was refused. No connection waits for another one, and the server
+// ends without waiting for connections.
 //
 //     Result<std::unique_ptr<HttpServer>> server = HttpServer::listen(0);
 //     server->get()->serve(handler, end);

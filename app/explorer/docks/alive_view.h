@@ -1,5 +1,5 @@
-// A table of what is in memory at the cursor. The table follows the cursor. A button moves the cursor to the
-// peak.
+// A table of the tensors that are in memory at the cursor. The table follows the cursor. A button moves the
+// cursor to the peak.
 #pragma once
 
 #include <QLabel>

@@ -14,7 +14,7 @@ struct DockEntry {
     const char* id;        ///< a word in lower case, used in saved layouts and by `--dock`
     const char* title;     ///< in English, translated when it is shown
     const char* tip;       ///< in English, translated when it is shown
-    const char* shortcut;  ///< the keys that go to the dock
+    const char* shortcut;  ///< the keys that move the focus to the dock
     Qt::DockWidgetArea area;
     QWidget* (*make)(Session& session);
     /// Joins a painted widget with a table of the same data. Null if the dock's widget is not painted.

@@ -23,7 +23,7 @@ class CopiesBox : public QWidget {
     /// Called when a file was opened. If the file is the shown plan, takes over the copies and the link of
     /// the plan.
     void follow_opened(const QString& path);
-    void follow_shown();  ///< takes over the shown plan's copies and link, if it copies
+    void follow_shown();  ///< takes over the shown plan's copies and link, if the plan copies
     /// Returns the row of the list with these links. Adds a row if no row has them.
     int row_of(const Links& links);
     void choose();

@@ -37,7 +37,7 @@ class PlansView : public QWidget {
     Session& session_;
     PlanFilter* sorted_;
     QTreeView* table_ = nullptr;
-    QToolButton* swept_;  ///< switches whether plans of sweeps are in the list
+    QToolButton* swept_;  ///< shows or hides the plans of sweeps
     QAction *back_, *forward_, *remove_, *undo_, *rename_, *compare_;
 };
 

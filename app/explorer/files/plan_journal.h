@@ -62,8 +62,8 @@ class PlanJournal : public QObject {
     bool failed() const { return failed_; }
 
   signals:
-    /// Emitted if the file cannot be written. Lines are kept until it can be. Not emitted again before
-    /// `wrote_again`.
+    /// Emitted if the file cannot be written. Lines are kept until the file can be written. Not emitted
+    /// again before `wrote_again`.
     void cannot_write(const QString& message);
     void wrote_again();
 

@@ -35,8 +35,8 @@ struct CaptureRequest {
 /// Returns the optimizers whose updates a capture can record, named as for `--optimizer`.
 QStringList captured_optimizers();
 
-/// Returns the path `model`.graph.json next to the model. Adds a number if this file exists, or a schedule
-/// that has its name: such a schedule belongs to another graph.
+/// Returns the path NAME.graph.json next to the model, for example for NAME.pt. Adds a number to the name if
+/// this file exists, or a schedule of this name: such a schedule belongs to another graph.
 QString free_graph_file(const QString& model);
 
 /// Runs `rematlas-runtime capture MODEL --input SPEC... -o FILE --progress-json`, or for a Python function

@@ -41,8 +41,8 @@ LayoutRequest request_for(const BlockView& view) {
 /// For this many blocks, besides the expected block, the ladder with the block expanded is made ahead.
 constexpr std::size_t most_ahead = 4;
 
-/// The first picture of a graph has at most this many items, whatever its size. Only a picture of the first
-/// level may have more.
+/// The first picture of a graph has at most this many items, even if there is room for more. Only a
+/// picture of the first level may have more items.
 constexpr std::size_t most_at_first = 400;
 
 /// Makes the requested ladder, without its layout.
@@ -265,7 +265,7 @@ bool LadderController::shows_asked() const {
     return ladder_ && ladder_->graph == graph_ && ladder_->expanded == expanded_;
 }
 
-/// Makes the request equal to what the shown ladder expands.
+/// Sets the requested blocks and level to those of the shown ladder.
 void LadderController::forget_asked() {
     if (!ladder_) return;
     expanded_ = ladder_->expanded;

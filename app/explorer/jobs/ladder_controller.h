@@ -44,8 +44,8 @@ class LadderController : public QObject {
     void set_depth(int depth);
     /// Expands the blocks that hide the selected block or op.
     void reveal(const Selected& selected);
-    /// Says whether the block is expanded in the picture that was requested last. If that layout fails or is
-    /// cancelled, the shown picture counts as requested again.
+    /// Says whether the block is expanded in the picture that was requested last. If the layout of this
+    /// picture fails or is cancelled, the shown picture counts as requested last.
     bool is_expanded(BlockId block) const;
     int depth() const { return depth_; }
     int full_depth() const;

@@ -119,7 +119,7 @@ def names_of_gpus():
 
 def graphs_for(file):
     """Returns the path of a graph file that does not exist yet, and the paths of the graph files in its
-    folder. This is the folder of the model's file, or the home folder if that one is not writable."""
+    folder. The folder is that of the model's file, or the home folder if that of the file is not writable."""
     folder, name = os.path.split(file)
     if not os.access(folder, os.W_OK):
         folder = os.path.expanduser("~")

@@ -15,7 +15,7 @@ struct Ladder {
     GraphPtr graph;
     SchedulePtr schedule;  ///< the schedule whose decisions are in the view; may be null
     ExpandedBlocks expanded;
-    int depth = 1;  ///< level to which all blocks were expanded, before single blocks were
+    int depth = 1;  ///< level to which blocks were expanded, before single blocks changed
     BlockView view;
     Layout layout;
     IdVector<OpId, int> item_of;        ///< for each op, the item that shows it or the collapsed block around

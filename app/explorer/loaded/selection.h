@@ -11,7 +11,7 @@
 
 namespace rematlas::explorer {
 
-/// What is selected: a block, a row of equal blocks, an op, or nothing.
+/// The selection: a block, a row of equal blocks, an op, or nothing.
 struct Selected {
     BlockId block;  ///< the block; the first block of a row
     OpId op;

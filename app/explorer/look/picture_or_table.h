@@ -1,6 +1,6 @@
 // A painted view and a table of the same data. A button in the corner switches between the two.
 //
-// The picture is described to screen readers by the table's row of the selection.
+// Screen readers describe the picture by the table's row that shows the selection.
 #pragma once
 
 #include <QAction>

@@ -37,8 +37,8 @@ class RangeView : public QWidget {
     void set_range(double from, double to);
     /// If the value is not shown, moves the shown part so that the value is in its middle.
     void bring_into_sight(double at);
-    /// Adds the keys that all views of this class have. A zoom by a key keeps the value that `middle` returns
-    /// in place.
+    /// Adds the keys that all views of this class have. When a key zooms, the value that `middle` returns
+    /// keeps its place.
     void add_range_keys(ViewKeys& keys, const std::function<double()>& middle);
 
     void resizeEvent(QResizeEvent* event) override;

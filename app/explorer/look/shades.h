@@ -13,7 +13,7 @@ struct Shades {
     QColor accent, on_accent;          ///< links, frames and the main button; the text on the main button
     QColor accent_hover, accent_off;
     QColor hover, pressed, selected;  ///< backgrounds
-    QColor groove, handle;            ///< of scroll bars and sliders
+    QColor groove, handle;            ///< parts of scroll bars and sliders
     QColor danger, danger_ground, good;
     QColor icon;
     QColor alternate;

@@ -18,7 +18,7 @@ class ViewKeys : public QObject {
     Q_OBJECT
   public:
     struct Entry {
-        QList<QKeySequence> keys;  ///< each of these keys does it; empty if the entry is for the mouse
+        QList<QKeySequence> keys;  ///< each of these keys calls `act`; empty if the entry is for the mouse
         QString gesture;           ///< the gesture of the mouse
         QString what;
         std::function<void()> act;

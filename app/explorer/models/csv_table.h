@@ -16,8 +16,8 @@ namespace rematlas::explorer {
 inline constexpr int unit_role = Qt::UserRole + 50;  ///< role of headers: "bytes", "ns", "ratio"
 inline constexpr int number_role = Qt::UserRole;     ///< role of cells in a column with a unit: the number
 
-/// Returns the rows and columns in the order of the model. Of a filter model only the rows that are shown are
-/// written. Must be called in the GUI's thread. Cost: linear.
+/// Returns the rows and columns in the order of the model. A filter model has only the rows that are
+/// shown. Must be called in the GUI's thread. Cost: linear.
 std::string csv_table(const QAbstractItemModel& model);
 
 }  // namespace rematlas::explorer

@@ -15,7 +15,7 @@ namespace rematlas::explorer {
 
 enum class LifetimeOrder { bytes, bytes_by_idle };
 
-/// Which tensors have bars, and in which order.
+/// Says which tensors have bars, and in which order.
 struct LifetimeQuestion {
     int cursor = -1;
     StepRange range = {};
@@ -35,8 +35,9 @@ class LifetimeRows {
     /// workspace.
     const QStringList& parts() const { return parts_; }
 
-    /// Returns the bars, and the sum of the tensors without a bar. Together they add up to the bytes of the
-    /// asked part's tensors; if all parts are asked for, to `Alive::total`. Cost: linear in the lifetimes.
+    /// Returns the bars, and the sum of the tensors without a bar. Their bytes add up to the bytes of all
+    /// tensors of the question's part, or to `Alive::total` if the question is about all parts. Cost: linear
+    /// in the lifetimes.
     LifetimeBars at(const LifetimeQuestion& question) const;
 
   private:

@@ -21,7 +21,7 @@ class MeasuredBlocks : public FiguresTable {
     Selected selected_at(int) const override { return {}; }
     int row_of(const Selected&) const override { return -1; }
     int rowCount(const QModelIndex& parent = {}) const override;
-    /// As the tooltip of a row, returns the whole call stack of the block's allocation.
+    /// The tooltip of a row is the whole call stack of the block's allocation.
     QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
 
   protected:

@@ -13,7 +13,8 @@
 
 namespace rematlas::explorer {
 
-/// How long the outputs of some ops are held while nothing uses them, and how many bytes these are.
+/// Says how long the outputs of some ops are held while nothing uses them, and how many of their bytes are
+/// held unused at the peak.
 struct Idle {
     /// Longest time between two uses of a tensor that is held from the first to the second. The run that
     /// makes the tensor counts as a use
@@ -24,7 +25,7 @@ struct Idle {
 };
 Idle idle_of(const LoadedSchedule& schedule, std::span<const OpId> ops);
 
-/// How long some ops wait for copies before they run.
+/// Says how long some ops wait for copies or host runs before they run.
 struct Waiting {
     Nanoseconds time;
     /// The tensor of the longest wait. Invalid if no op waits, if the longest wait is for a host run, or if
@@ -44,12 +45,12 @@ struct WhatIf {
     bool changes = false;    ///< false if the schedule already has this decision
 };
 
-/// Changes the decision of a pin. To keep, leaves out the later runs of the ops, and the runs that were only
-/// needed for these. To recompute, makes the pinned tensors again right before ops read them after the loss.
-/// Inputs of these reruns that are no longer held can be held longer or recomputed, too. Of these two
-/// alternatives the one that exceeds the budget less is taken (without a budget: the one with the smaller
-/// peak); if they are equal, the faster one. Errors: those of `pinned_ops`; a schedule with copies to the
-/// host. Cost: linear in the steps, about 10 ms at 10,000 ops.
+/// Changes the decision about the ops of a pin. If the pin keeps, leaves out the later runs of the ops, and
+/// the runs that were only needed for these runs. If the pin recomputes, makes the pinned tensors again right
+/// before ops read them after the loss. Inputs of these reruns that are no longer held can be held longer or
+/// recomputed, too. Of these two alternatives the one that exceeds the budget less is taken (without a
+/// budget: the one with the smaller peak); if they are equal, the faster one. Errors: those of `pinned_ops`;
+/// a schedule with copies to the host. Cost: linear in the steps, about 10 ms at 10,000 ops.
 Result<WhatIf> what_if(const LoadedSchedule& schedule, const Pin& pin);
 
 }  // namespace rematlas::explorer

@@ -19,7 +19,7 @@ struct FitAnswer {
         fits,        ///< no op needs to run again
         with_plan,   ///< a plan in the list fits
         to_solve,    ///< a schedule that fits is known to exist, but no plan in the list fits
-        unknown,     ///< the budget is below every known schedule, but above the proven lower bound
+        unknown,     ///< no schedule that fits is known, and it is not proven that none exists
         impossible,  ///< it is proven that no schedule fits
     };
     Kind kind = Kind::fits;

@@ -39,7 +39,7 @@ QString text_of_path(const std::filesystem::path& path) {
     return QString::fromStdString(path.string());
 }
 
-constexpr auto kTimeForAPoint = std::chrono::seconds(10);  // for a point without a schedule
+constexpr auto kTimeForAPoint = std::chrono::seconds(10);  // limit of a solve for a point without steps
 
 }  // namespace
 

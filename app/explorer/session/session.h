@@ -52,7 +52,7 @@ class Session : public QObject {
 
     const GraphPtr& graph() const { return graph_; }
     const SchedulePtr& schedule() const { return schedule_; }
-    /// What has been found and proven about the open graph. May only be called while a graph is open.
+    /// The facts that are known about the open graph. May only be called while a graph is open.
     const GraphAnswers& answers() const { return *answers_; }
     /// Returns the question for a budget, with the chosen copies and the pins.
     Question question(Bytes budget) const;
@@ -64,8 +64,9 @@ class Session : public QObject {
     /// Shows the schedule in all views; no schedule if it is null. A schedule that passes the check becomes a
     /// plan in the list.
     void set_schedule(SchedulePtr schedule, PlanRow::Origin origin = PlanRow::Origin::solved);
-    /// Shows the plan and sets the budget to the budget of the plan. Emits `plan_chosen`, so that the choice
-    /// of copies follows, too. Does nothing for `PlanList::none`.
+    /// Shows the plan. Sets the budget to that of the plan, unless the plan has none or is the step without
+    /// recomputation. Emits `plan_chosen`, so that the choice of copies follows, too. Does nothing for
+    /// `PlanList::none`.
     void choose_plan(int row);
     /// Shows the schedule of a sweep's point, or solves for its budget if the point has no steps.
     void show_point(const SweptPoint& found);

@@ -11,7 +11,7 @@ namespace rematlas::explorer {
 /// Shortcuts of one menu or one view.
 struct ShortcutGroup {
     QString title;
-    std::vector<std::pair<QString, QString>> rows;  ///< each row has keys and what they do
+    std::vector<std::pair<QString, QString>> rows;  ///< keys, and the action of these keys
 };
 
 void show_about(QWidget* parent);

@@ -110,8 +110,8 @@ void MainWindow::arrange_docks() {
     const struct {
         const char *first, *second;
         std::vector<const char*> more;
-        /// Whether `more` are always tabs with `first`. If false, they are tabs with `second` if there is
-        /// room for it
+        /// Whether the docks `more` are always tabs of one place with `first`. If false, they are with
+        /// `second` in a window that is not narrow
         bool more_with_first;
         Qt::Orientation apart;
     } neighbours[] = {{"plans", "blocks", {}, false, Qt::Vertical},

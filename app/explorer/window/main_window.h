@@ -131,8 +131,8 @@ class MainWindow : public QMainWindow {
     /// Calls `write` outside of the GUI's thread, because a picture may need a layout, and a policy may need
     /// a search. `path`: the file, for messages.
     void write_in_background(const QString& path, std::function<Result<void>()> write);
-    /// As `write_in_background`, for an export. Afterwards shows the lines that `write` returned, for the
-    /// user to paste.
+    /// Calls `write` for an export, as `write_in_background` does. Afterwards shows the lines that `write`
+    /// returned, for the user to paste.
     void export_in_background(const QString& path,
                               std::function<Result<Lines>(const std::stop_token&)> write);
     void offer_lines(const QString& path, const Lines& lines);

@@ -24,8 +24,7 @@ int refuse(const QString& message) {
     return 2;
 }
 
-/// Runs the event loop until `done` returns true and nothing is left to draw. Returns false if this takes
-/// more than two minutes.
+/// Runs the event loop until `done` returns true. Returns false if this takes more than two minutes.
 template <class Condition>
 bool wait_until(Condition done) {
     QElapsedTimer clock;

@@ -1,4 +1,4 @@
-// Tests `inspect` on files that torch has measured.
+// Tests `inspect` on files with measurements by torch.
 #include "core/base/files.h"
 #include "core/schedule/schedule_file.h"
 #include "tests/app/cli/command_line.h"

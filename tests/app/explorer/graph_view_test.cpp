@@ -86,8 +86,8 @@ TEST_F(GraphViews, TheBlockUnderThePointerAndTheSelectedOneAreMadeReadyToExpand)
     const auto run = std::find_if(items.begin(), items.end(), [](const auto& i) { return !i.run.empty(); });
     ASSERT_NE(run, items.end());
     const std::vector<BlockId> blocks = run->run;
-    session.ladder.expand_block(blocks.front());  // shows the blocks one by one; they are more than ladders
-                                                  // that are made ahead
+    session.ladder.expand_block(blocks.front());  // shows the blocks one by one; there are more blocks than
+                                                  // ladders made ahead
     ASSERT_TRUE(eventually(settled));
     view.fit_all();
     const auto is_ready = [&](BlockId block) {

@@ -135,7 +135,7 @@ TEST_F(LookAhead, TheBlockThatIsExpectedIsMadeAheadToo) {
         if (!item.run.empty() && item.phase != Phase::backward)
             run = item.run.front(), last = item.run.back();
     ASSERT_TRUE(run.valid());
-    expand(run);  // shows the blocks one by one; they are more than ladders that are made ahead
+    expand(run);  // shows the blocks one by one; there are more blocks than ladders made ahead
     ASSERT_TRUE(eventually([&] { return !controller.ahead().running(); }));
     const int before = made_ahead;
     controller.expect(last);

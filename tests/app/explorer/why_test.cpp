@@ -165,7 +165,7 @@ TEST_F(PinWindows, WhatIsSelectedIsPinnedByKeysButtonsAndMenuAndSolvedUnder) {
     EXPECT_EQ(session().pins.rowCount(), 1);
     QMenu menu;
     add_pin_actions(menu, session());
-    menu.actions().at(1)->trigger();  // the action after the separator, which is the first action
+    menu.actions().at(1)->trigger();  // the action after the separator; the separator has index 0
     EXPECT_EQ(session().pins.decision("conv1"), PinKind::keep);
 
     session().budget.set_budget(session().graph()->full_peak);
