@@ -31,8 +31,8 @@ bool contains(const std::array<std::string_view, n>& names, std::string_view nam
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Returns false if a kernel of a GPU would read the contents of the tensor, because it first copies tensors
-/// that are not contiguous.
+/// Says whether kernels take the tensor as it lies in memory. A kernel of a GPU first copies a tensor that is
+/// not contiguous, and so reads its contents.
 bool lies_as_kernels_take_it(const c10::IValue& value) {
     if (!value.isTensor() || value.toTensor().device().is_cpu()) return true;
     const at::Tensor& tensor = value.toTensor();

@@ -165,7 +165,7 @@ class Updates : private AddedOps {
         if (!end_.clip_norm) scale_ = add_state("scale", number, 1);
     }
 
-    /// Lets the op write over the gradient, and takes its result as the gradient from here on.
+    /// Lets the op `added` write over the gradient. The result of the op is the gradient from here on.
     void overwrite(Taken& taken, const char* prefix, Added& added) {
         const int before = taken.given.operand;
         taken.given.operand = add_tensor(prefix + taken.name, tape_.operands[before], TensorKind::gradient);

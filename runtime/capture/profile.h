@@ -13,7 +13,7 @@ namespace rematlas {
 
 struct ProfileOptions {
     int most_replays = 9;
-    int fewest_replays = 3;                                        ///< number of replays even if time is up
+    int fewest_replays = 3;                                        ///< replays that run even if time is up
     std::chrono::duration<double> time = std::chrono::seconds(6);  ///< no replay starts after this time
     bool pool = true;  ///< whether ops of equal signature share samples, so that fewer replays suffice
     std::function<void(double)> progress = {};  ///< fraction done

@@ -49,7 +49,7 @@ struct RecorderOptions {
     /// computed first. Ops are measured. With `run_kernel`, the step only imitates a step of the training: a
     /// refusal throws, and each random op moves the generator, whose state the caller must restore.
     bool in_process = false;
-    /// Measures the memory of ops; if null, the device does.
+    /// Measures the memory of ops. If it is null, the device measures.
     MemoryMeter* memory = nullptr;
     /// Says whether other threads run ops meanwhile. If so, the step goes on even if something else moves the
     /// generator; see Recorder::generator_was_moved.

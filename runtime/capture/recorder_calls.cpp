@@ -76,8 +76,8 @@ std::vector<Recorder::Use> Recorder::uses_of(const c10::OperatorHandle& op, cons
             if (!tensor.defined()) return;
             if (!tensor.has_storage())
                 refuse(record.tape.name, "a sparse or opaque tensor: give a dense one");
-            // A rerun gets no statistics. It is possible only if another argument has their type. Otherwise
-            // only the statistics would tell the kernel the type of the tensors that it saves.
+            // A rerun gets no statistics. If no other argument has their type, only the statistics tell the
+            // kernel the type of the tensors that it saves, so the op cannot run again.
             if (hidden == HiddenWrite::statistics)
                 record.updates_statistics = std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
                     return !use.written && use.tensor.scalar_type() == tensor.scalar_type();
@@ -287,7 +287,7 @@ void Recorder::refuse_foreign_writes(const RecordedOp& record, const std::vector
     }
 }
 
-/// Refuses the step if anything other than its random ops has moved the generator between two of them.
+/// Refuses the step if anything other than its random ops has moved the generator since the last random op.
 void Recorder::follow_generator(const Call& call) {
     if (!options_.in_process || !call.generator || call.again) return;
     const std::uint64_t now = device_.generator_state()->digest();

@@ -190,8 +190,8 @@ bool UpdateRecorder::only_counts(const UpdatePart& part) const {
            std::all_of(part.writes.begin(), part.writes.end(), is_number);
 }
 
-/// Says whether the optimizer keeps the tensor from step to step: no op of the step has made it, and it is
-/// still held.
+/// Says whether the optimizer keeps the tensor from step to step: the constructor got it, or no op of the
+/// step has made it and it is still held.
 bool UpdateRecorder::is_kept(const Memory& memory) const {
     return memory.given >= 0 || (!memory.made && !memory.storage.expired());
 }

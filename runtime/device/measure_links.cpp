@@ -18,7 +18,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t small_bytes = 64;
 constexpr int small_copies = 256;
-constexpr int most_of_the_other_way = 64;  // for each copy; the directions of known links differ less
+constexpr int most_of_the_other_way = 64;  // copies of the other direction for each timed copy; the speeds
+                                           // of the directions of known links differ by less
 
 double seconds_since(Clock::time_point began) {
     return std::chrono::duration<double>(Clock::now() - began).count();

@@ -17,7 +17,8 @@ namespace rematlas {
 /// environment variable is not a number.
 Nanoseconds counted_time(std::string_view kind, Nanoseconds measured);
 
-/// Returns the factor, between 0.2 and 5, as often above 1 as below. It is the same on all machines.
+/// Returns the factor for times of this kind of work: between 0.2 and 5, and above 1 for about half of all
+/// kinds. The factor is the same on all machines.
 double time_scale(std::uint64_t seed, std::string_view kind);
 
 }  // namespace rematlas

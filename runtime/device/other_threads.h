@@ -29,7 +29,7 @@ class OtherThreads {
     OtherThreads(const OtherThreads&) = delete;
     OtherThreads& operator=(const OtherThreads&) = delete;
 
-    /// Pauses the watching between the halves of the step.
+    /// Pauses the watching between the forward and the backward of the step.
     void rest();
     /// Continues to watch. Returns false if another step was watched meanwhile; then this step was not
     /// watched as a whole, and is no longer watched.

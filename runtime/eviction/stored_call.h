@@ -34,7 +34,7 @@ class StoredCall {
 
     /// Sets the generator state from which each run of a random op draws.
     void draws_from(std::unique_ptr<GeneratorState> state) { state_ = std::move(state); }
-    /// Later runs do not get this argument. For running statistics, which must change only once.
+    /// Later runs do not get this argument. Used for running statistics, which must change only once.
     void leave_out(std::size_t argument) { left_out_.push_back(argument); }
 
     /// Runs the op. `storage_of(place)` is called for each place, in order, and must return the storage of

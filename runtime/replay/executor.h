@@ -3,8 +3,8 @@
 //     Result<Executor> executor = Executor::create(graph, model, *device);
 //     Result<Replayed> step = executor->run(schedule.steps, inputs, {.gradient_seed = 1});
 //
-// In training the caller computes the loss, so a step has two halves. Several steps may be open, with only
-// their first half done:
+// In training the caller computes the loss, so a step has two halves: forward and backward. Several steps may
+// be open, with only their forward done:
 //
 //     Result<Forwarded> forward = executor->forward(schedule.steps, inputs);
 //     ... the loss of forward->outputs, and its gradients ...
@@ -112,11 +112,11 @@ class Executor {
 
     /// Runs the steps before the step that asks for the gradients of the outputs. Afterwards the generator
     /// and the buffers are as after the original's forward. (A buffer that the schedule writes only in the
-    /// second half changes only then.) Parameters may have been given other memory since the last step. Of
-    /// the options, only those of the arena, `measure_peak` and `before_op` have an effect; they hold for
-    /// both halves. Errors: as `run`; if the course has changed, generator and buffers are restored. Also
-    /// fails if the graph has its own loss, or if some output does not exist when the gradients are asked
-    /// for.
+    /// backward changes only then.) Parameters may have been given other memory since the last step. Of
+    /// the options, only those of the arena, `measure_peak` and `before_op` have an effect; they hold
+    /// for the backward too. Errors: as `run`; if the course has changed, generator and buffers are restored.
+    /// Also fails if the graph has its own loss, or if some output does not exist when the gradients are
+    /// asked for.
     Result<Forwarded> forward(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
                               const ReplayOptions& options = {}, const Homes& homes = {});
 

@@ -36,11 +36,11 @@ class OpenForward {
     OpenForward(std::unique_ptr<ReplayRun> run, std::shared_ptr<const ReplayPlan> plan)
         : run_(std::move(run)), plan_(std::move(plan)) {}
 
-    /// Runs the first half. If the program's course has changed, restores generator and buffers.
+    /// Runs the steps before the loss. If the program's course has changed, restores generator and buffers.
     Result<std::vector<at::Tensor>> forward(const std::vector<at::Tensor>& inputs,
                                             const ReplayOptions& options);
 
-    /// Runs the next part of the second half. The first call takes the gradients of the outputs.
+    /// Runs the next part of the backward. The first call takes the gradients of the outputs.
     Result<std::vector<std::pair<int, at::Tensor>>> next_part(std::vector<at::Tensor> output_gradients);
     bool done() const { return part_ == plan_->parts.size(); }
 
@@ -58,7 +58,7 @@ class OpenForward {
     std::unique_ptr<ReplayRun> release() { return std::move(run_); }
 
   private:
-    /// A tensor of the caller that must not be written to between the halves of a step.
+    /// A tensor of the caller that must not be written to between forward and backward.
     struct Watched {
         c10::VariableVersion version;  ///< version counter of the tensor; the tensor itself is not held,
                                        ///< because the history of an output holds this object

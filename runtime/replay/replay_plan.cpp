@@ -94,7 +94,7 @@ Result<void> find_loss(const BoundModel& model, ReplayPlan& plan) {
     return {};
 }
 
-/// Cuts the second half into parts. A part ends when gradients are final and no later step reads them or
+/// Cuts the backward into parts. A part ends when gradients are final and no later step reads them or
 /// their parameters, because the caller may change a parameter as soon as it has the gradient. If there are
 /// too many parts, neighbouring ones are merged, so that each part returns about the same number of bytes.
 void cut_into_parts(const BoundModel& model, const IdVector<TensorId, std::size_t>& moved_end,

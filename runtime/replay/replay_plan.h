@@ -14,7 +14,7 @@
 
 namespace rematlas {
 
-/// A part of the second half. At its end some gradients are final, and no later step reads them.
+/// A part of a step's backward. At its end some gradients are final, and no later step reads them.
 struct BackwardPart {
     std::size_t end = 0;         ///< index of the step after the part's last step
     std::vector<int> gradients;  ///< positions in Tape::gradients

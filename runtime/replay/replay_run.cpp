@@ -327,8 +327,8 @@ void ReplayRun::count_back(OpId op) {
     stack_.clear();
 }
 
-/// Leaves generator, counters and buffers as the original would have them just before the first op that has
-/// not run here.
+/// Called after an error. Leaves generator, counters and buffers as the original would have them just before
+/// the first op that has not run here. Does nothing in the backward, or if buffers have been updated already.
 void ReplayRun::leave_as_original() {
     const bool within = std::exchange(in_kernel_, false);
     const bool in_second_half = !plan->parts.empty() && at_ >= plan->loss_step;

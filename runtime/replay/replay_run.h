@@ -76,7 +76,7 @@ class ReplayRun {
                        const ReplayOptions& options);
 
     /// Runs the steps up to `end`, then calls `then`. After an error the run is cleared. The kind `negative`
-    /// says that the program's course has changed. After any other error in the first half, the generator is
+    /// says that the program's course has changed. After any other error before the loss, the generator is
     /// as the original would have it at the op that failed, and so are the buffers whose new contents exist.
     template <class Work>
     Result<void> play(std::size_t end, Work&& then);

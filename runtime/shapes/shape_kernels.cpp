@@ -147,9 +147,9 @@ class Twins {
     std::vector<std::pair<c10::Storage, c10::Storage>> storages_;
 };
 
-/// Says whether a kernel of another device is given a tensor with dimensions in host memory, which it could
-/// not read. Programs that were traced on the host name the host for tensors that they make (position ids,
-/// masks), and copy tensors there. Only indices and tensors that are copied may be in host memory.
+/// Says whether an op of another device names the host as its device, or gets a tensor with dimensions in
+/// host memory that its kernel could not read. This occurs in programs that were traced on the host: they
+/// make tensors (position ids, masks) there. Only indices and tensors that are copied may be in host memory.
 bool mixes_devices(const c10::FunctionSchema& schema, const torch::jit::Stack& stack, std::size_t base,
                    c10::Device device) {
     const std::string& name = schema.name();

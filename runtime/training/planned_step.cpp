@@ -185,7 +185,7 @@ Result<PlannedForward> PlannedStep::forward(const std::vector<at::Tensor>& tenso
         room_.reset();
     }
     Result<Forwarded> step = [&] {
-        std::vector<at::Tensor> read = inputs;  // and the bound tensors, which the step reads too
+        std::vector<at::Tensor> read = inputs;  // the step also reads the bound tensors, added here
         read.insert(read.end(), tensors.begin(), tensors.end());
         const NotEvicted unseen = not_evicted(read);
         const ReplayOptions options{

@@ -77,8 +77,8 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
                                    const std::vector<at::Tensor>& inputs, bool arena, bool measured,
                                    OriginalForward original);
 
-    /// Runs the original now for each open forward. From now on the backward of these forwards belongs to the
-    /// caller's graph, as without Rematlas. This is for plans whose gradients are sums, because several open
+    /// Runs the original now for each open forward. From now on the caller's graph runs the backward of
+    /// these forwards, and the plan does not. Used for plans whose gradients are sums, because several open
     /// forwards would sum them in another order.
     void give_open_forwards_up();
 

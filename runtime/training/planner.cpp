@@ -68,7 +68,7 @@ std::int64_t loss_factor(const CapturedStep& step, TensorId gradient) {
     return 1;
 }
 
-/// Adds the memory that the caller's loss takes between the halves of the step. This memory becomes the
+/// Adds the memory that the caller's loss takes between forward and backward. This memory becomes the
 /// workspace of the op that stands for the loss.
 void add_loss(CapturedStep& step, const LossMemory& loss) {
     for (OpId id : step.graph.ops.ids()) {
@@ -153,10 +153,10 @@ std::variant<Schedule, Infeasible, Error> answer_as_counted(const Problem& probl
     return answer;
 }
 
-/// Finds a schedule for several open frames: the last frame runs while the other frames hold tensors. How
-/// much they hold depends on the schedule: with a smaller peak it also holds less. Bisects for the largest
-/// peak that fits beside the other frames. If only the gaps of the arena make every schedule too large,
-/// returns the smallest schedule whose tensors fit.
+/// Finds a schedule for several open frames: the last frame runs while the other frames hold tensors. The
+/// bytes that they hold depend on the schedule: a schedule with a smaller peak also holds less. Bisects for
+/// the largest peak that fits beside the other frames. If only the gaps of the arena make every schedule too
+/// large, returns the smallest schedule whose tensors fit.
 std::variant<Schedule, Infeasible, Error> answer_for_frames(const Problem& problem, SolveRequest request,
                                                             int frames, Bytes kept_by_loss, bool in_arena) {
     constexpr int rounds = 6;

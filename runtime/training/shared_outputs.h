@@ -17,7 +17,7 @@ class WrittenInPlace {
     WrittenInPlace() = default;
     /// Watches the outputs that have a history and overlap another output. Holds no tensor.
     explicit WrittenInPlace(const std::vector<at::Tensor>& outputs);
-    /// Says whether one of the watched outputs has been written to since.
+    /// Says whether one of the watched outputs has been written to since the constructor was called.
     bool happened() const;
 
   private:

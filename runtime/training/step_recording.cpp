@@ -141,8 +141,8 @@ std::vector<at::Tensor> StepRecording::begin() {
 }
 
 /// Stops watching other threads. If another thread has drawn random numbers, the step is disturbed if it
-/// draws too, because the two cannot be told apart. Otherwise it is disturbed if the generator moved for an
-/// unknown reason. Ops on shape tensors draw no random numbers.
+/// draws too, because its draws cannot be told from those of the thread. If no other thread has drawn, the
+/// step is disturbed if the generator moved for an unknown reason. Ops on shape tensors draw nothing.
 void StepRecording::watch_no_more() {
     if (others_ && !shapes_ && (others_->drew() ? recorder_.draws() : recorder_.generator_was_moved()))
         other_thread_ = others_->op();

@@ -102,8 +102,8 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     /// Says whether the values of the tensor depend on parameters, inputs or random numbers.
     bool depends_on_data(const at::Tensor& tensor) const { return recorder_.depends_on_data(tensor); }
 
-    /// Gives up the recording: from now on the caller's graph runs the step's backward, as without Rematlas.
-    /// May only be called before the step's backward begins.
+    /// Gives up the recording: from now on the caller's graph runs the step's backward. May only
+    /// be called before the step's backward begins.
     void uncut(const std::string& why);
 
     PythonPlaces places;

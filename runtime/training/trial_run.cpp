@@ -232,7 +232,7 @@ std::optional<TrialRun::Replay> TrialRun::replay(const variable_list& gradients,
     replay.differs = difference_of_forward(*forward, *replayed_forward);
     const auto number = forward->number;
     forward->outputs.clear();  // the plan knows which outputs the caller frees before the backward
-    // Between the halves the caller's loss may have drawn random numbers, and another forward may have
+    // After the forward, the caller's loss may have drawn random numbers, and another forward may have
     // updated the buffers. A plan that updates buffers in its backward goes on with the buffers that its own
     // forward has left.
     if (replayed_forward->different_tensor(*after_forward_).empty()) {

@@ -6,7 +6,7 @@
 //     trial->end(outputs);      // its backward replays the step by the plan, and compares bit by bit
 //     trial->verdict();
 //
-// The step trains as without the comparison: generator and buffers are restored after the replay. Memory: the
+// The step trains as if there were no comparison: generator and buffers are restored after the replay. The
 // gradients of the step are held during the replay. Under online eviction the replay runs first, and only
 // digests of its gradients are kept. The tensors that the original's forward keeps are evicted to make room
 // for the replay.

@@ -126,8 +126,8 @@ class HostLayout {
         std::vector<Request> requests;
         std::vector<std::int32_t> place_of;
         std::vector<std::int32_t> number(static_cast<std::size_t>(moments_),
-                                         0);  ///< 1 for a moment that is used; then the number of such
-                                              ///< moments up to this one
+                                         0);  ///< first 1 for each moment that is used; after the sum,
+                                              ///< the number of used moments up to this one
         for (std::size_t i = 0; i < requests_.size(); ++i) {
             HostPlace& place = plan_.places[i];
             if (place.bytes == 0) continue;

@@ -48,7 +48,7 @@ class EvictedRun : public PairedSides {
         evicted_.generator = device_.generator_state();
     }
 
-    /// `bytes`: the bytes of the original's parameters and buffers.
+    /// Also trains the original, for a comparison. `bytes`: the bytes of its parameters and buffers.
     void compare_with(Model original, std::int64_t bytes) {
         original_ = Trained{.model = std::move(original), .generator = device_.generator_state()};
         beside_ = original_bytes_ = bytes;

@@ -1,8 +1,8 @@
 """Finds the fenced blocks of a Markdown page, and how a test uses each of them.
 
 A `console` block has commands after `$ `, and their outputs. A `python` block is run; a `text` block directly
-after it shows what it prints. A block with a title is a file. A block after the mark `<!-- not run: REASON
--->` is not used.
+after a `python` block shows its output. A block with a title is a file. A block after the mark
+`<!-- not run: REASON -->` is not used.
 """
 
 import dataclasses

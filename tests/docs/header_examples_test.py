@@ -1,12 +1,12 @@
 """The code examples at the top of headers compile.
 
-    python header_examples_test.py                            # all floors
-    python header_examples_test.py HeaderExamples.test_viz    # one floor
+    python header_examples_test.py                            # all folders
+    python header_examples_test.py HeaderExamples.test_viz    # one folder
     python header_examples_test.py --print runtime            # prints the file that is compiled
 
 $CXX is the compiler. CMake puts the folders with the headers of Qt, torch and CUDA into
 $REMATLAS_HEADERS_OF_QT, $REMATLAS_HEADERS_OF_TORCH and $REMATLAS_HEADERS_OF_CUDA. If there is no compiler, or
-a library that a floor needs is missing, the test is skipped.
+a library that a folder needs is missing, the test is skipped.
 """
 
 import dataclasses

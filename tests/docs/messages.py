@@ -111,7 +111,8 @@ BETWEEN_MESSAGES = re.compile(r"[;{}?]|\breturn\b|[^:]:[^:]|[^=!<>]=[^=]|#")
 
 
 def cpp_messages(path, within=None, fewest=FEWEST_WORDS) -> list:
-    """Returns all texts of a file. `within`: only texts inside this construct, for example `Error{`."""
+    """Returns the texts of a file that have at least `fewest` words. If `within` is given, returns only texts
+    inside this construct, for example `Error{`."""
     source, found, last_end = path.read_text(), [], None
     allowed = None if within is None else spans_of(source, within)
     for literal in LITERAL.finditer(source):

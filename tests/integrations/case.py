@@ -1,4 +1,4 @@
-"""A model of the table: its construction, the inputs that a user passes to it, and its loss."""
+"""A model of the table (table.py): its construction, the inputs that a user passes to it, and its loss."""
 
 import contextlib
 import dataclasses

@@ -60,7 +60,9 @@ COPIED = [
 ]
 TIMES_AS_LONG = 4
 SECONDS_MORE = 10
-TIMES_WAITING = 5  # of clock time: processes may wait for each other, for ever if a mutant causes a deadlock
+# Limit of a run's clock time, as a multiple of the limit of its processor time. A run that waits, for example
+# in a deadlock that a mutant causes, takes no processor time.
+TIMES_WAITING = 5
 SLOW = 2  # seconds; tests that take longer run last
 MOST_MEMORY = 8 << 30  # bytes; otherwise a mutant might take all memory
 

@@ -235,8 +235,8 @@ TEST_F(CopiesOfOneStep, HalvesAreThoseOfThePlainStep) {
     }
 }
 
-/// Between the halves of a step, the caller may read its parameters. So a plan for halves must not offload
-/// them.
+/// Between forward and backward, the caller may read its parameters. So a plan for a step in two halves must
+/// not offload them.
 TEST_F(CopiesOfOneStep, HalvesRefuseToMoveWhatTheCallerMayLookAt) {
     EXPECT_THAT(refusal_of_halves(), AllOf(HasSubstr("leaves the device and does not live on the host"),
                                            HasSubstr("in training")));

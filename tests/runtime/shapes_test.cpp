@@ -136,7 +136,7 @@ TEST(ShapesPlanned, LossesOfTheProgramAreCaptured) {
     }
 }
 
-/// The capture never runs the step as a whole. The step first runs by the plan.
+/// The capture never runs the step as a whole. The whole step runs for the first time by the plan.
 TEST(ShapesProfiled, OpByOpGiveAPlanThatTrainsAsTheOriginal) {
     for (const char* name :
          {"gpt_scripted", "resnet_traced", "lstm_traced", "inplace_scripted", "unet_scripted"}) {

@@ -177,7 +177,8 @@ class CudaRuntime final : public DeviceRuntime {
     std::int64_t footprint(std::int64_t bytes) const override {
         return (bytes + cuda_granularity - 1) / cuda_granularity * cuda_granularity;
     }
-    /// The allocator splits a block of a large segment only if the rest is larger than 1 MiB.
+    /// The allocator splits a block of a large segment only if the rest is larger than 1 MiB. For a
+    /// request of at least `max_split_size`, it splits no block, but takes one that is only a little larger.
     std::int64_t most_footprint(std::int64_t bytes) const override {
         constexpr std::int64_t small = 1 << 20;
         if (bytes <= small || AllocatorConfig::use_expandable_segments()) return footprint(bytes);

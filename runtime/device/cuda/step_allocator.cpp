@@ -32,8 +32,8 @@ using caching::DeviceStats;
 constexpr auto aggregate = static_cast<std::size_t>(StatType::AGGREGATE);
 constexpr auto large_pool = static_cast<std::size_t>(StatType::LARGE_POOL);
 
-/// All statistics that have peaks, and which bytes of arenas each includes. Arenas and the memory that they
-/// hand out count as large blocks.
+/// The bytes of arenas that a statistic includes: none, the bytes that arenas have handed out, or whole
+/// arenas. `statistics` has all statistics with peaks. All bytes of arenas count as large blocks.
 enum class OfArenas { no, handed_out, whole };
 constexpr std::pair<StatArray DeviceStats::*, OfArenas> statistics[] = {
     {&DeviceStats::allocation, OfArenas::no},
@@ -288,7 +288,8 @@ class StepAllocator final : public ForwardingAllocator {
 
     /// Takes memory from the driver for a large request of a step that is logged. libtorch's allocator might
     /// hand out a larger block whole, and then the step would count more bytes than its plan. Returns null if
-    /// the allocator splits all blocks, if a graph is being captured, or if the driver has no memory left.
+    /// the allocator always splits blocks for such a request, if a graph is being captured, or if the driver
+    /// has no memory left.
     void* single_block(c10::DeviceIndex device, std::size_t bytes) {
         constexpr std::size_t always_split = std::size_t{1} << 20;
         if (bytes <= always_split || AllocatorConfig::use_expandable_segments() ||

@@ -1,6 +1,6 @@
-// Names that the examples at the top of headers use without defining them (header_examples_test.py): those of
-// core, which other floors use too. They are only declared, because the compiler checks the examples but
-// nothing runs them.
+// Names that the examples at the top of core's headers use without defining them (header_examples_test.py).
+// Examples of other folders use these names too. The names are only declared, because the compiler checks the
+// examples but nothing runs them.
 #pragma once
 
 #include <chrono>

@@ -117,7 +117,7 @@ def gpt2_tuple_outputs():
 
 @entry("gpt2_checkpointed_reentrant")
 def gpt2_checkpointed_reentrant():
-    """Recomputes its layers by a nested backward. For this the embeddings must require gradients."""
+    """GPT-2 recomputes its layers by a nested backward. For this the embeddings must require gradients."""
     model = transformers.GPT2LMHeadModel(transformers.GPT2Config(**SMALL_GPT2))
     model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": True})
     return Case(model, next_word)
@@ -148,7 +148,7 @@ def llama_weights_in_bfloat16():
 
 @entry("llama_checkpointed", essential=True)
 def llama_checkpointed():
-    """Recomputes its layers by hooks on saved tensors."""
+    """Llama recomputes its layers by hooks on saved tensors."""
     model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**SMALL_GROUPED, attention_dropout=0.1))
     model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     return Case(model, next_word)

@@ -29,7 +29,7 @@ Bytestring at_start(const Graph& graph, TensorId t) {
                 static_cast<std::size_t>(graph.tensors[t].bytes.value));
 }
 
-/// Returns a digest of all inputs of an op, except those that the op updates.
+/// Returns a digest of the id of an op and of all its inputs, except those that the op updates.
 template <class Value>
 std::uint64_t digest_of_inputs(const Op& op, OpId id, Value&& value) {
     std::uint64_t hash = mix(11, static_cast<std::uint64_t>(id.value));
@@ -130,7 +130,7 @@ void ByteMachine::begin() {
     callers_homes();
 }
 
-/// Notes that the caller writes the tensors that live on the host, where they live.
+/// Tells the watch for races that the caller now writes to the tensors that live on the host.
 void ByteMachine::callers_homes() {
     for (std::size_t i = 0; watch_ && i < plan_.places.size() && plan_.places[i].taken < 0; ++i)
         watch_->writes(player_.place(i), static_cast<std::size_t>(plan_.places[i].bytes));

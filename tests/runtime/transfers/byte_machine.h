@@ -21,7 +21,7 @@ class ByteMachine {
                 AdversarialCopies* watch);
 
     void run(LinkClock* clock = nullptr);
-    std::vector<TransferPause> pauses;  ///< of the plan; in a pause the caller overwrites tensors
+    std::vector<TransferPause> pauses;  ///< pauses of the plan, in which the caller overwrites tensors
     /// Waits for all work. Then compares results and residents, in all places where they lie, with those of a
     /// run of the ops in the graph's order. Returns an empty text or the name of a tensor that differs.
     std::string difference(int repetitions);
