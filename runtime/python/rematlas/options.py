@@ -40,8 +40,8 @@ class Options:
 
     def in_arena(self, device: str) -> bool:
         """Says whether the tensors of steps on this device are put into one arena. If the user has not
-        chosen, they are if blocks from the device's own allocator may be larger than tensors, or may be slow
-        to get."""
+        chosen, an arena is used if blocks from the device's own allocator may be larger than tensors, or may
+        be slow to get."""
         return fits_tensors_loosely(device) if self.arena is None else self.arena
 
     @classmethod

@@ -1,5 +1,5 @@
-"""A forward that changes its caller's objects changes them exactly once, as without a plan. This also holds
-if the forward is tried on shapes, recorded or evicted."""
+"""A forward that changes its caller's objects changes them exactly once, as it does without a plan. This also
+holds if the forward is tried on shapes, recorded or evicted."""
 
 import contextlib
 import unittest

@@ -195,7 +195,7 @@ class FrozenParts(unittest.TestCase):
             (some, adapter),
         ):
             found = graph(model, rows(), optimizer, "h100")
-            numbers = 512  # bytes of the learning rate of a fused optimizer, which is a tensor and a resident
+            numbers = 512  # bytes of the resident tensor with the learning rate of a fused optimizer
             states = held(found, "optimizer_state")
             self.assertLessEqual(states - expected, numbers)
             self.assertGreaterEqual(states, expected)

@@ -215,8 +215,8 @@ class AsPlain(unittest.TestCase):
             (taken(chunked, head, 20 * hidden[:, 10:12], targets[:, 10:12], scale, cast)[2] == 0).sum()
             for scale in (1.0, 2.0**16)
         ]
-        # The rows of unlikely classes have small gradients. If the scale were applied after rounding, they
-        # would have as many zeros as without it.
+        # The rows of unlikely classes have small gradients. If the scale were applied after rounding, these
+        # gradients would have as many zeros as without a scale.
         self.assertGreater(zeros[0], 2 * zeros[1] + 100)
 
     def test_several_calls_before_a_backward_and_several_backwards_add_up(self):

@@ -1,5 +1,5 @@
-"""If parts of a model, or modules next to it, run by torch.compile, then the model trains as without `apply`,
-and dynamo writes no additional messages.
+"""If parts of a model, or modules next to it, run by torch.compile, then the model trains as it does without
+`apply`, and dynamo writes no additional messages.
 
     python -m unittest compiled_parts_test
 """

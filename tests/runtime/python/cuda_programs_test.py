@@ -191,7 +191,7 @@ class Homes(ProgramCase):
     def test_a_gpt_with_its_optimizer_trains_in_a_tenth_of_its_memory(self):
         with unittest.mock.patch.dict(
             os.environ, CUBLAS_WORKSPACE_CONFIG=":16:8"
-        ):  # libraries take less workspace, which stays on the device
+        ):  # makes the workspace of cuBLAS small, because it is never offloaded
             captured, _ = self.planned_gpt(6, "10%")
             for order in self.ORDERS:
                 with self.subTest(order):
@@ -252,7 +252,7 @@ class HostNoise(nn.Module):
 
 class Strided(nn.Module):
     """A model that pools a tensor that is not dense. The pooling's backward makes a dense copy of the tensor,
-    so it reads the tensor itself."""
+    so the tensor must exist in the backward."""
 
     def __init__(self):
         super().__init__()

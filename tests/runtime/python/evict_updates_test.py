@@ -53,8 +53,8 @@ class Updates(unittest.TestCase):
                 self.assertGreater(found[-1].evictions, found[0].evictions)
 
     def test_parameters_are_most_of_the_memory(self):
-        """Half of the evictable bytes are less than the gradients and one list of temporaries of a foreach
-        step take. Steps must still fit."""
+        """The gradients and one list of temporaries of a foreach step take more than half of the evictable
+        bytes. Steps must still fit in that half."""
         for name, optimizer in OPTIMIZERS.items():
             # Adadelta keeps two lists of temporaries, because the tensors from which they were made are
             # overwritten before they are read.

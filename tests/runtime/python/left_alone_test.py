@@ -1,5 +1,5 @@
-"""Calls that are left alone train as without `apply`. One warning or an error gives the reason, and so does
-the status."""
+"""Calls that are left to the original train as they do without `apply`. One warning or an error gives the
+reason, and so does the status."""
 
 import contextlib
 import copy

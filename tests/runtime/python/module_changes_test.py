@@ -1,4 +1,4 @@
-"""Whatever the program does to the module between two steps, training goes on bit by bit as without `apply`.
+"""Whatever the program does to the module between two steps, training has the same bits as without `apply`.
 
 python -m unittest module_changes_test
 """

@@ -1,4 +1,4 @@
-"""Two Gloo processes train as without plans even if their steps differ, or if FSDP2 shards their
+"""Two Gloo processes train as they do without plans, even if their steps differ, or if FSDP2 shards their
 parameters."""
 
 import os

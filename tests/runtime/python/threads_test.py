@@ -108,7 +108,7 @@ class Threads(unittest.TestCase):
 
     def test_another_thread_draws_among_numbers_of_the_step(self):
         """Another thread draws random numbers during a step. Nothing shows which numbers belong to the step,
-        so it is refused."""
+        so the step is refused."""
         self.expect_same(
             lambda: Meanwhile(lambda: self.elsewhere(lambda: torch.randn(100)), 0.2),
             "refused",

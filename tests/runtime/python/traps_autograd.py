@@ -422,8 +422,8 @@ def optimizer_steps_in_the_backward():
 
 @trap
 def output_and_a_part_of_it():
-    """One output is a slice of another. If the loop writes to one of them in place, the other changes, too.
-    The gradient has a part from each output."""
+    """One output is a slice of another. The loop writes to the whole tensor in place, which also changes the
+    slice, and computes the loss from the slice."""
 
     class Model(TwoStacks):
         def forward(self, x):

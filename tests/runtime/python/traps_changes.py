@@ -142,7 +142,7 @@ def parameters_tied():
 
 @trap
 def parameters_untied():
-    """A parameter that two layers share is replaced by two parameters with the same values."""
+    """Two layers share a parameter. Then one of them gets its own parameter with the same values."""
     model = blocks(4)
     model[4].weight = model[2].weight
 

@@ -373,7 +373,7 @@ def distributed_tensor():
 
 @host_trap
 def parameters_distributed():
-    """The weights are DTensors, as under FSDP and tensor parallelism."""
+    """The forward also uses a weight as a DTensor, as in FSDP and tensor parallelism."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -397,7 +397,7 @@ def parameters_distributed():
 
 @trap
 def jagged_rows():
-    """Rows of different lengths are in one tensor of a class that libtorch has for this."""
+    """Rows of different lengths are in one jagged nested tensor (torch.nested)."""
 
     def function(x):
         offsets = torch.tensor([0, 10, 30, 64], device=x.device)

@@ -269,7 +269,7 @@ def counter_as_a_buffer():
 
 @trap
 def counter_as_a_buffer_in_a_branch():
-    """The forward reads the counter on the host to choose a branch. In step 8 it takes the other branch."""
+    """The forward reads the counter on the host to choose a branch. The branch changes in step 8."""
 
     class Model(nn.Module):
         def __init__(self):

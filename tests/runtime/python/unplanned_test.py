@@ -122,7 +122,7 @@ class Unplanned(unittest.TestCase):
 
     def test_a_step_of_which_shapes_know_only_a_part_keeps_the_budget(self):
         """Shapes do not show that the caller differentiates a gradient once more, so the step takes more
-        bytes than they tell."""
+        bytes than estimated from shapes."""
 
         def penalties(budget):
             torch.manual_seed(0)

@@ -74,8 +74,8 @@ class Found:
         self.lists = lists_in(value)  # held so that no new list can get the id of one of these
 
     def may_be(self, value) -> bool:
-        """Says whether `value` may be the same object as the former value. An equal id alone does not prove
-        that, because a new object may have the id of a freed one."""
+        """Says whether `value` may be the same object as the former value, which has the same id then.
+        A new tuple may have the id of a freed one, so the tensors in a tuple are compared, too."""
         return self.identity == id(value) and (not isinstance(value, tuple) or self.is_untouched(value))
 
     def is_untouched(self, value) -> bool:

@@ -91,7 +91,8 @@ class KeptState(Walk):
             self.puts_back.append(partial(put_items_back, value, list(value)))
 
     def keep_names(self, values, names, get, put, delete) -> None:
-        """Saves the values of an object under these names, and which names have no value."""
+        """Saves the values that an object has under these names, and notes which of the names have no
+        value."""
         before = [(name, get(values, name)) for name in names]
 
         def put_back():

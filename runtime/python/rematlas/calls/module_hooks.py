@@ -27,8 +27,9 @@ class BeforeForward:
         return self.assignments.made()
 
     def change_but_for_assigned(self, module, watch, later) -> str:
-        """Returns which random numbers a forward that failed has drawn, or what it has changed besides the
-        attributes that it sets; empty if neither, so that the forward can be run again."""
+        """Called when a forward has failed. Returns a text about random numbers that the forward has drawn,
+        or about a change besides the attributes that it sets. Returns an empty text if there is neither;
+        then the forward can be run again."""
         return self.changed() or watch.changes(later, paths_of(module, self.assigned()))
 
 

@@ -411,8 +411,8 @@ def names_of_slots(kind) -> list:
 
 
 def missing_globals(function):
-    """Returns (globals, names). The names are those that the function looks up or sets as globals, but that
-    have no value. Returns an empty tuple if there are no such names."""
+    """Returns (globals, names). The names are globals that the function looks up or sets, and that have no
+    value. Returns an empty tuple if there are no such names."""
     there = function.__globals__
     names = [n for n in globals_in(function.__code__) if n not in there and not hasattr(builtins, n)]
     return (there, names) if names else ()

@@ -42,7 +42,7 @@ class Found:
     bound: float | None = None  # a proven lower bound on the overhead
     needed_bytes: int | None = None  # bytes that the step provably needs in this way, if it does not fit
     largest: int | None = None  # the largest value of the varied keyword that fits
-    ends: str | None = None  # why the search for `largest` ended, if no step could be made for a larger value
+    ends: str | None = None  # if a step for a larger value could not be made: the reason
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -111,8 +111,9 @@ def looked_at(steps, card, way, question, value=None) -> Found:
 
 def find_largest(steps, card, way, question, base, first) -> None:
     """Sets `first.largest` to a value of the varied keyword that fits, such that a value about two percent
-    larger does not fit. Sets it to 0 if not even 1 fits. Each value that is tried is recorded and solved. The
-    search ends at a value for which there is no step: a model may have a longest sequence, for example."""
+    larger does not fit. Sets it to 0 if not even 1 fits. For each value that is tried, a step is recorded and
+    solved. A value for which no step can be made counts as one that does not fit: a model may have a longest
+    sequence, for example."""
     known = {base: first}
 
     def fits_at(value) -> bool:

@@ -20,8 +20,9 @@ def tell(function: str, command: str) -> None:
 
 @contextlib.contextmanager
 def told(function: str, command: str):
-    """A context. If the program of `function` calls sys.exit or os._exit within the context, one line is
-    printed and the exit status is ENDED. Processes that the program forks may end in any way."""
+    """A context. If the caller's program, named `function` in the message, calls sys.exit or os._exit within
+    the context, one line is printed and the exit status is ENDED. Processes that the program forks may end in
+    any way."""
     process, leave = os.getpid(), os._exit
 
     def tell_and_leave(status):

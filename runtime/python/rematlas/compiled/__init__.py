@@ -1,2 +1,2 @@
-"""Turns answers and requests of the compiled part into typed values. The rest of the package does not know
-the texts and numbers in which the compiled part gives and takes them."""
+"""Turns answers and requests of the compiled part into typed values, so that callers need not know the texts
+and numbers that the compiled part gives and takes."""

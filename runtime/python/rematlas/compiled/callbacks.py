@@ -39,7 +39,8 @@ def backward_is_over(number):
 
 
 def hooks_are_asked_for(number):
-    """Tells the compiled part if some parameters have hooks, or if an error prevented finding that out."""
+    """Tells the compiled part if some parameters have hooks. If looking for hooks raises an error, they are
+    assumed to have hooks."""
     try:
         if open_forwards[number].owner.updates.has_hooks():
             ops.tell_of_hooks(number)

@@ -16,8 +16,8 @@ class CompiledPlan:
     def __init__(self, made):
         self.made = made
         # Each planned step calls these methods. They are looked up once, because a lookup takes longer than a
-        # call. `forward` takes (tensors, inputs, in an arena, measured) and returns (outputs, number of the
-        # forward, why there are no outputs).
+        # call. `forward` takes (tensors, inputs, whether in an arena, whether measured) and returns
+        # (outputs, number of the forward, why there are no outputs).
         self.forward = made.forward
         self.open_forwards = made.open  # returns the number of open forwards
 

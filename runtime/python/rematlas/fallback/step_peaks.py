@@ -148,8 +148,8 @@ class StepPeaks:
         self.runner = None
 
     def text(self) -> str:
-        """Returns which steps exceeded the budget, and what would keep the budget; empty if no step exceeded
-        it."""
+        """Returns a text that says which steps exceeded the budget, and how to keep the budget; empty if no
+        step exceeded it."""
         return "; ".join(
             f"from {runner.words(steps)} to the next call, all tensors took up to {in_bytes(most)},"
             f" {in_bytes(most - self.budget)} beyond the budget ({self.advice(runner)})"

@@ -195,9 +195,9 @@ class BudgetedGraph:
 
     def tightened(self, budget: int, told: CompiledGraph) -> Cut:
         """Returns the first cut whose peak in the generated text is within the budget; if there is none, the
-        cut with the smallest peak. If the schedule writes a tensor over another one, but inductor allocates
-        it, the next schedule allocates it, too. If the peak is too large for other reasons, the excess is
-        subtracted from the budget of the next schedule."""
+        cut with the smallest peak. If inductor allocates a tensor that the schedule writes over another
+        one, the next schedule allocates this tensor, too. If the peak is too large for other reasons, the
+        excess is subtracted from the budget of the next schedule."""
         best, asked = None, budget - self.beside_bytes - min(MARGIN, budget // 1000)
         for told.tries in range(1, MOST_TRIES + 1):
             tried = self.planned(asked, self.reserved_bytes, budget)

@@ -282,7 +282,7 @@ class BudgetedStep:
 
     def bytes_beside(self, args, kwargs, device) -> int:
         """Returns how many MiB of memory on the device belong neither to the arguments nor to the
-        parameters."""
+        module's parameters and buffers."""
         gc.collect()
         is_module = isinstance(self.target, torch.nn.Module)
         own = (*self.target.parameters(), *self.target.buffers()) if is_module else ()

@@ -108,8 +108,9 @@ class _Reader:
         return max((self.storages[name].bytes for name in names if name in self.storages), default=0)
 
     def run(self, call) -> None:
-        """Simulates a kernel, whose workspace exists while the kernel runs. If a kernel changes its arguments
-        and its workspace is not known, the workspace is assumed to be as large as its largest argument."""
+        """Simulates a kernel, whose workspace exists while the kernel runs. If an op of torch is called
+        without `out`, it changes its arguments, and its workspace is not known. The workspace is then assumed
+        to be as large as the largest argument."""
         outs = [keyword.value for keyword in call.keywords if keyword.arg == "out"]
         workspaces = [self.sizes.workspace_of(out.id) or 0 for out in outs if isinstance(out, ast.Name)]
         if not outs and ast.unparse(call.func).startswith(("aten.", "torch.ops.")):

@@ -96,8 +96,8 @@ def leaves_of(ends) -> list:
 
 def distance(a, b) -> float:
     """Returns the largest difference between entries of the two tensors, as a share of the largest entry of
-    `b`. It is infinite if shapes or types differ, if tensors of integers differ, or if the tensors are not
-    finite at the same places."""
+    `b`. The result is infinite if shapes or types differ, if tensors of integers differ, or if the tensors
+    are not finite at the same places."""
     if a.shape != b.shape or a.dtype != b.dtype:
         return float("inf")
     if a.numel() == 0:

@@ -94,9 +94,9 @@ def lies_in_whole(_, part, whole=None) -> bool:
 
 def are_apart(scheduler, first, second) -> bool:
     """Says whether two kernels that do not read each other's results must stay apart. There are two reasons.
-    If the later kernel writes a large tensor, a fused kernel would allocate that tensor before the tensors
-    that only the earlier kernel needs are freed. If the kernels are far apart in the plan and the earlier one
-    reads or writes a large tensor, kernels between the two may need that tensor or its memory."""
+    If the later kernel writes more than SMALL_BYTES, a fused kernel would allocate this memory before the
+    tensors that only the earlier kernel needs are freed. If the kernels are far apart in the plan and the
+    earlier one reads or writes more than SMALL_BYTES, kernels between the two may need that memory."""
     if fused_by_inductor(scheduler, first, second):
         return True
     earlier, later = sorted((first, second), key=lambda node: node.min_order)
@@ -108,8 +108,8 @@ def are_apart(scheduler, first, second) -> bool:
 
 def may_fuse_with_reader(scheduler, writer, reader, *others) -> bool:
     """Says whether a kernel may be fused with a kernel that reads its result. The result is False if the
-    reader comes much later and the writer reads or writes a large tensor: kernels in between that need this
-    tensor or its memory would have to wait for the fused kernel."""
+    reader comes much later and the writer reads or writes more than SMALL_BYTES: kernels in between that need
+    this memory would have to wait for the fused kernel."""
     is_far = reader.min_order - writer.max_order > NEAR
     if is_far and is_planned() and works_on_much(writer):
         return False

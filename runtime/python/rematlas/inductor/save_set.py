@@ -14,8 +14,8 @@ GAP = 0.005
 
 @dataclasses.dataclass(frozen=True)
 class SaveSet:
-    """The tensors that forward saves, and what backward runs, by names of nodes. The bytes and the overhead
-    are the solver's predictions."""
+    """The tensors that forward saves, and the kernels that backward runs, as names of nodes. The bytes and
+    the overhead are the solver's predictions."""
 
     saved: tuple  # nodes that forward saves
     backward: tuple  # nodes of kernels, in the order in which backward runs them
@@ -146,9 +146,9 @@ class KernelStep:
         )
 
     def forbid_overwriting(self, names, answer: SaveSet) -> int:
-        """From now on makes the named kernels write their results to new memory. So do all kernels that
-        compute the same, for example in other blocks, because the next schedule would otherwise overwrite
-        tensors in these. Returns the peak bytes that the answer's schedule then has."""
+        """From now on makes the named kernels write their results to new memory. Kernels that compute
+        the same, for example in other blocks, then also write to new memory, because the next schedule would
+        otherwise overwrite tensors there. Returns the peak bytes that the answer's schedule then has."""
         ran = [(kernel, op) for kernel, op in zip(self.ran, self.ops, strict=True) if kernel is not None]
         kinds = {kind_of(kernel) for kernel, _ in ran if kernel.node.name in names}
         for kernel, op in ran:

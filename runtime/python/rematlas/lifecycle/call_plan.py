@@ -39,7 +39,7 @@ class CallPlan:
         self.watch = None  # the Watch of the module in the state of this key; None once there is a plan
         self.original = Original()
         self.comparisons = Comparisons()
-        self.shared_casts = 0  # autocast regions in which forwards of this kind shared casts with open ones
+        self.shared_casts = 0  # number of autocast regions in which forwards of this kind shared casts
         self.shared_region = None  # the newest of these regions (modes.CastRegion)
         self.plans_by_use = {}  # by the outputs that the loss uses: a plan from shapes, and its answer
         self.disturbed = 0  # observed steps that cannot be used because another thread ran ops during them
@@ -94,8 +94,8 @@ class CallPlan:
         self.state.settle_compared(step)
 
     def release_what_sums(self) -> bool:
-        """Abandons the open forwards whose gradients are sums: autograd then runs their backward as without a
-        plan. Returns whether there were such forwards."""
+        """Abandons the open forwards whose gradients are sums: autograd then runs their backwards as if
+        there were no plan. Returns whether there were such forwards."""
         are_released = False
         for step in self.open_steps:
             are_released = step.release_if_shared() or are_released
@@ -135,8 +135,8 @@ class CallPlan:
 
     # The memory that a step of the original takes.
     def fits(self, call):
-        """Says whether a step of the original fits in the budget. In a step that is compared with the plan,
-        both must fit together. Returns None if this is not known."""
+        """Says whether a step of the original fits in the budget. In a step that compares the plan with the
+        original, the two must fit together. Returns None if this is not known."""
         owner, original = self.owner, self.original
         if original.is_too_large:
             return False
@@ -343,8 +343,8 @@ class CallPlan:
         self.comparisons.begin_anew()
 
     def record_really(self) -> None:
-        """Goes back to recording, from now on of real steps. Called when the plan from shapes cannot be used,
-        and facts from shapes may be wrong."""
+        """Goes back to recording, and from now on records only real steps. Called when the plan from shapes
+        cannot be used, and facts from shapes may be wrong."""
         self.plan, self.state, self.plans_by_use = None, Recording(self), {}
         self.original.note_from_shapes(0)
 

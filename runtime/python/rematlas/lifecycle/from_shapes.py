@@ -185,8 +185,8 @@ class Twin:
         return found, (set_now, counted_now)
 
     def begin_as_the_module(self) -> None:
-        """An attribute that the forward sets may have a value without tensors in the module, such as None.
-        Sets the attribute of the twin to the same value, because the forward may look at the value."""
+        """In the module, an attribute that the forward sets may still have a value without tensors, such as
+        None. Sets the twin's attribute to the same value, because the forward may look at the value."""
         for place, name in self.known:
             own = dictionary_at(self.module, place).get(name, self)
             if own is self or is_kept(own):

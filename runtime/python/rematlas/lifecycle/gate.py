@@ -12,7 +12,7 @@ There are six lists of checks:
 - OF_PLANNED_STEPS asks which forwards are open when a planned step begins.
 
 No check can find out whether the plan computes the same bits. A comparison with the original does that, in
-the first steps that have room for both (comparing.py).
+the first steps that have room for plan and original (comparing.py).
 """
 
 import gc
@@ -31,7 +31,7 @@ SHARED_SUMS = (
     "several forwards are open at a time, and share what they sum: it would be summed in another order; run"
     " each backward before the next forward where the training allows it"
 )
-MOST_SHARED = 4  # above this number of forwards that share sums, sharing counts as usual
+MOST_SHARED = 4  # if more forwards than this share sums, the module is assumed to share them regularly
 QUIET = 8  # after this many forwards in a row without shared sums, the count starts again at 0
 
 

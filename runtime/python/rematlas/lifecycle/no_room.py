@@ -57,7 +57,7 @@ class NoRoom:
 
     def note_beside(self, others) -> bool:
         """Notes `others`, the bytes that do not belong to the step that begins. Returns whether these bytes
-        were larger than in `beside` in each of the newest FORWARDS steps; if so, the budget that works grows.
+        were larger than `beside` in each of the newest FORWARDS steps; if so, the budget that works grows.
         A larger number in only some of these steps does not count, because other forwards may have been open
         in them."""
         self.last_beside.append(others)

@@ -1,5 +1,5 @@
-"""A planned forward whose backward may still come, with all that the original needs to run the forward
-itself."""
+"""A planned forward whose backward may still come, with the facts that the original needs to run the
+forward itself."""
 
 import contextlib
 
@@ -15,7 +15,7 @@ class OpenForward:
         self.call = call
         self.compiled = compiled  # the plan by which the forward ran
         self.region = owner.regions.now  # the autocast region of the forward, as in Recorded
-        self.kept = kept  # (dictionary, name, value before the forward) of each attribute that it replaces
+        self.kept = kept  # (dictionary, name, value before) of each attribute that the forward replaces
         self.plan = call_plan.plan
 
     def run_original(self, given, used):

@@ -300,7 +300,7 @@ class PlannedModule(InPlaceOfCall):
         return outputs, why
 
     def note_open_forward(self, number, call_plan, call, compiled) -> None:
-        """Stores all that the original would need if it had to run the forward again for the backward."""
+        """Stores the facts that the original needs if it must run the forward again for the backward."""
         places = [(values, name) for values, name, *_ in call_plan.plan.returned.kept]
         kept = self.state.kept_values(places) if places else ()
         callbacks.open_forwards[number] = OpenForward(self, call_plan, call, compiled, kept)
@@ -329,7 +329,7 @@ class PlannedModule(InPlaceOfCall):
 
     def release_open_forwards(self) -> None:
         """Called when one more forward begins. Releases to autograd those open forwards that cannot be open
-        together with the new one. Autograd runs their backwards as without a plan."""
+        together with the new one. Autograd runs their backwards as if there were no plan."""
         shares_casts, are_released = torch.is_grad_enabled() and self.release_shared_casts(), False
         for plan in self.plans_that_move_buffers:
             are_released = plan.abandon_open_forwards() or are_released
@@ -350,7 +350,7 @@ class PlannedModule(InPlaceOfCall):
         return self.regions.release_open_forwards(self.call_plans.values(), self.before_release)
 
     def before_release(self) -> None:
-        """Called before open forwards are released, which the original will run again."""
+        """Called before open forwards are released. The original will run these forwards again."""
         if self.updates is not None:
             self.updates.note_several()
         self.fallback.note_forward(True)

@@ -71,7 +71,7 @@ class Recording(Unplanned):
 
     def try_to_record(self, call):
         """Records a forward. Returns the output, None and an empty text. If the forward ran out of memory,
-        returns None, the error's message, and what the forward had changed before the error."""
+        returns None, the error's message, and a text about a change by the forward before the error."""
         owner, call_plan = self.owner, self.call_plan
         kind = RecordingKind.WITH_AUDIT if self.first is None else RecordingKind.REAL
         recording = StepRecording(owner.state.watch, call.inputs, call.device, kind)

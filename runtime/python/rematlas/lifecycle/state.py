@@ -1,6 +1,6 @@
 """The states of a kind of call, and how a CallPlan goes from one to another:
 
-    Recording --two steps of one course--> Planning --found--> Comparing --identical--> Planned
+    Recording --two steps, the same ops--> Planning --found--> Comparing --identical--> Planned
         |                                     |                    |                      |
         +---------------------------------> Refused <--------------+                      |
         +----------the original's step does not fit: recorded from shapes, planned at once+

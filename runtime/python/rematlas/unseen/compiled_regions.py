@@ -26,7 +26,7 @@ with_constants = itertools.count()
 
 
 def watch() -> None:
-    """From now on makes each run of a compiled graph an op, if it happens in a recorded step."""
+    """From now on turns each run of a compiled graph into an op, if the run happens in a recorded step."""
     compiled_code_calls.wrap(call)
 
 
@@ -67,7 +67,7 @@ def why_no_op(graph, inputs) -> str:
 
 
 class Region:
-    """A compiled graph, and those of its inputs that are not tensors."""
+    """A compiled graph, and its inputs that are not tensors."""
 
     def __init__(self, graph, inputs, run):
         self.graph = graph
@@ -97,8 +97,8 @@ class Region:
         return [result for result, made in zip(results, self.made) if made.is_new]
 
     def results(self, new, tensors) -> list:
-        """Returns the results of the graph. `new`: those of them that are new tensors, which the op has
-        returned."""
+        """Returns the results of the graph. `new`: the new tensors among them, as the op has returned
+        them."""
         new = iter(new)
         return [next(new) if made.is_new else made.again(tensors) for made in self.made]
 

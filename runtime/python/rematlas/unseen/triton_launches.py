@@ -24,7 +24,7 @@ class NoOp(Exception):
 
 
 def watch() -> None:
-    """From now on makes each launch of a kernel an op, if it happens in a recorded step."""
+    """From now on turns each launch of a kernel into an op, if the launch happens in a recorded step."""
     kernels = getattr(sys.modules.get("triton.runtime.jit"), "KernelInterface", None)
     if kernels is None or getattr(kernels.__getitem__, "is_ours", False):
         return
@@ -151,8 +151,8 @@ def with_defaults(kernel, named) -> dict:
 
 
 def fixed(grid, named):
-    """Returns the grid as numbers. A grid may be a function. It is returned unchanged if it needs values that
-    autotuning chooses."""
+    """Returns the grid as numbers. If the grid is a function that needs values which autotuning chooses,
+    returns the function."""
     try:
         grid = grid(named) if callable(grid) else grid
     except KeyError:

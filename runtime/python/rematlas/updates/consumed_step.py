@@ -39,8 +39,8 @@ class ConsumedStep:
     # The forward.
 
     def begin(self) -> bool:
-        """Called when a forward begins. Returns whether the program skipped the rest of the previous step;
-        that step then counts as finished."""
+        """Called when a forward begins. Returns whether the program skipped the rest of the previous step
+        after an interrupt, or because it loaded a checkpoint; that step then counts as finished."""
         for parameter in self.without_gradient:
             if type(parameter.grad) is ConsumedGradient and parameter.grad.zeroed:
                 parameter.grad = None
@@ -57,8 +57,7 @@ class ConsumedStep:
         return is_left_out
 
     def expect(self, role, parameters) -> None:
-        """Notes that the plan of this step takes the gradients of these parameters, and what it does with
-        them (`role`)."""
+        """Notes the parameters whose gradients the plan of this step takes, and the role of the plan."""
         self.role, self.parameters = role, parameters
 
     # The backward.

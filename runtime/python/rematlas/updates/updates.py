@@ -85,7 +85,7 @@ class Updates:
         self.refused_for_good = why
 
     def refuse_this_step(self, why) -> None:
-        """Called when this step is not as announced. The optimizer then does the updates of this step itself.
+        """Called when this step is not as expected. The optimizer then does the updates of this step itself.
         If the user has announced nothing, the optimizer does all updates itself from now on."""
         if self.is_declared:
             self.refused_this_step = why
