@@ -151,8 +151,9 @@ void TwoSidedMoments::add_window_rows(int k) {
     }
 }
 
-// The reruns of a late op (see `late_`) have no input rows in the windows. So its runs from a moment on have
-// input rows only if these runs cannot be reruns, or if the first run is among them.
+// An input row says that a run needs one of its inputs (x[k,o] <= ... and X[k,o] <= ... in the header). The
+// reruns of a late op (see `late_`) have no input rows for x. So X has input rows for such an op only if the
+// runs from the moment on cannot be reruns, or if the first run is among them.
 void TwoSidedMoments::add_rows_from(int k) {
     for (int op = 0; op < graph_.op_count && k < moments(); ++op) {
         const bool with_first = graph_.required[op] && k <= windows_.first[op];

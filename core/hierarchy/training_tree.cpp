@@ -100,8 +100,8 @@ class TreeBuilder {
         return bytes;
     }
 
-    /// Merges neighbours until no further merged item would fit on a level. Repeats this with the merged
-    /// items until there are few enough.
+    /// Merges neighbours until each further merge would put more than `most_items` items into one. Repeats
+    /// this with the merged items until at most `most_items` are left, or nothing can be merged any more.
     Items gathered(Items items) {
         while (static_cast<int>(items.size()) > options_.most_items) {
             Items merged = merge_neighbours(items);

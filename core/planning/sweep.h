@@ -80,7 +80,7 @@ using OnSweepPoint = std::function<void(const SweepCurve&, const SweepPoint&)>;
 /// contradict each other.
 Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options, const OnSweepPoint& on_point = {});
 
-/// Returns the schedule of a point of a curve of this solver. The copies of the problem must be those of the
+/// Returns the schedule of a point of a curve of this solver. The problem must allow the same copies as the
 /// curve. The point must be feasible and contain its steps.
 Schedule schedule_of(const Problem& problem, std::string_view solver, const SweepPoint& point,
                      Pins pins = {});

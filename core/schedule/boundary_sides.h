@@ -23,8 +23,9 @@ class BoundarySides {
         is_behind_ = false;
     }
 
-    /// Records a run, and returns whether the boundary allows it. After the boundary, the ops that made the
-    /// inputs of this op may not run any more. A graph without a boundary allows all runs.
+    /// Records a run, and returns whether the boundary allows it. Each op may run at most once on each side
+    /// of the boundary. After the boundary, an op may also not run once another op has read its output there.
+    /// A graph without a boundary allows all runs.
     bool run(OpId id) {
         if (!graph_.boundary) return true;
         const bool was_behind = is_behind_;

@@ -125,8 +125,8 @@ class DeviceRuntime : public MemoryMeter {
 
     /// Waits for all submitted work.
     virtual void synchronize() = 0;
-    /// Returns the time in nanoseconds. On an asynchronous device it synchronizes; to measure between ops,
-    /// place marks.
+    /// Returns the time in nanoseconds. On an asynchronous device, calls `synchronize` first; so use `marks`
+    /// to measure the time between ops.
     virtual std::int64_t now() = 0;
     /// `most`: an upper limit of the number of marks that will be placed.
     virtual std::unique_ptr<Marks> marks(std::size_t most) = 0;

@@ -47,8 +47,9 @@ class DispatchMode {
 };
 
 /// While an object of this class lives, the mode in force sees the ops of this thread. Objects need not end
-/// in the order in which they began. If an object ends on another thread than it began on, the key stays on
-/// in its first thread, whose ops then pass through unchanged unless a mode is in force.
+/// in the order in which they began. If an object ends on another thread than it began on, the dispatch key
+/// stays on in the thread where it began; the ops of that thread then pass through unchanged unless a mode is
+/// in force.
 class OwnKeyIncluded {
   public:
     OwnKeyIncluded();

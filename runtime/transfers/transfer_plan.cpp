@@ -262,7 +262,7 @@ class Scheduler {
     std::vector<Work> works_;
     QueueOrders* orders_ = nullptr;
     std::int64_t base_ = 0;
-    std::int64_t last_work_ = 0;  ///< position of compute after the last work whose memory may be
+    std::int64_t last_work_ = 0;  ///< position in the compute queue after the last work whose memory may be
                                   ///< handed out again
     std::size_t at_ = 0;
     int repetition_ = 0;

@@ -53,7 +53,7 @@ class WorkerCopies final : public CopyQueues {
         if (queue != CopyQueue::compute) add_locked(queue, {.reaches = of(mark)});
         return mark;
     }
-    /// If the mark is one of compute, nothing needs to wait: compute's work is done when it has been
+    /// Does nothing if the mark is on the compute queue: work on that queue is done as soon as it has been
     /// submitted.
     void wait(CopyQueue queue, Mark mark) override {
         std::unique_lock lock(mutex_);

@@ -254,7 +254,7 @@ def summary_of_python(name: str, python) -> str:
 
 
 def explorer() -> list[str]:
-    """Returns the section of the explorer with its help as printed, because this help already has tables."""
+    """Returns the section about the explorer. Its help is shown as printed, because it already has tables."""
     program = programs() / EXPLORER
     if not program.exists():
         raise RuntimeError(f"{EXPLORER} is not built")

@@ -136,7 +136,7 @@ TEST_F(GpuCopies, WaitsOfAStepAreNeeded) {
         tensor_on(std::move(storage), device().device(),
                   {.dtype = c10::ScalarType::Byte, .sizes = sizes, .strides = stride})
             .fill_(255);
-        // Also overwrites the memory that the tensors that are fetched later would get now.
+        // Also overwrites the memory that a tensor of one of the fetched sizes would get now.
         for (const std::int64_t bytes : fetched) at::empty({bytes}, options).fill_(255);
     };
     executor.use({.copies = open_copies(device()).take(), .forgotten = write_over});

@@ -146,7 +146,7 @@ std::optional<Token> defined_by_body(Declaration tokens) {
             tokens = after_brackets(text == "[" ? tokens : tokens.subspan(1));
             continue;
         }
-        // This is a specialization, a member of a class, or a function that returns such a type.
+        // `<`: a specialization; `::`: a member of a class; `(`: a function that returns a class.
         if (text == "<" || text == "::" || text == "(") return {};
         if (is_word(text.front()) && !is_class_key(text) && text != "final") name = tokens.front();
         tokens = tokens.subspan(1);

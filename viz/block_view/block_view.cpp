@@ -171,7 +171,7 @@ class ViewBuilder {
         add_item(std::move(item), {op});
     }
 
-    /// Adds a block or a run as one item.
+    /// Adds a block, or a run of several equal blocks, as one item.
     void add_blocks(const std::vector<BlockId>& shown, int cluster) {
         const BlockId b = shown.front();
         std::vector<OpId> ops;

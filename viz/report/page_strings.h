@@ -1,4 +1,4 @@
-// The strings of a page, each once.
+// Collects the strings of a page, and stores each different string once.
 #pragma once
 
 #include <cstdint>

@@ -36,7 +36,7 @@ std::string_view to_string(JobPhase phase);
 /// The end of a job.
 struct JobEnd {
     JobPhase phase = JobPhase::done;
-    std::string words;             ///< sentences for people about the end
+    std::string words;             ///< sentences for the user about how the job ended
     std::optional<int> plan = {};  ///< the plan that the job found
 };
 

@@ -20,8 +20,8 @@ class LadderController : public QObject {
   public:
     explicit LadderController(QObject* parent = nullptr);
 
-    /// Shows a graph. Expands as many levels as fit into one and a half times the room. If `graph` is null,
-    /// clears the ladder.
+    /// Shows a graph. Expands as many levels as fit into 1.5 times the size given to `set_room`. If `graph`
+    /// is null, clears the ladder.
     void set_graph(GraphPtr graph);
     /// Sets the size of the view at zoom 1. Only the first picture of a graph depends on it.
     void set_room(Size room);

@@ -67,8 +67,8 @@ bool is_dark(const QPalette& palette);
 /// and for cached pictures. Widgets that use the palette or the style sheet change by themselves.
 void on_change(QObject* context, std::function<void()> react);
 
-/// Returns a list of the model's rows, without a tree. The rows have the order of the model until a column is
-/// clicked. `widths`: the widths of the columns.
+/// Returns a view that shows the model's rows as a flat list, in the model's order until the user clicks a
+/// column's header. `widths`: the widths of the columns.
 QTreeView* sortable_list(QSortFilterProxyModel& model, std::initializer_list<int> widths);
 
 /// Gives a widget the background of views.

@@ -35,9 +35,9 @@ class LifetimeRows {
     /// workspace.
     const QStringList& parts() const { return parts_; }
 
-    /// Returns the bars, and the sum of the tensors without a bar. Their bytes add up to the bytes of all
-    /// tensors of the question's part, or to `Alive::total` if the question is about all parts. Cost: linear
-    /// in the lifetimes.
+    /// Returns the bars, and the summed bytes of the tensors without a bar. Bars and sum together have the
+    /// bytes of all tensors of the question's part, or `Alive::total` if the question is about all parts.
+    /// Cost: linear in the lifetimes.
     LifetimeBars at(const LifetimeQuestion& question) const;
 
   private:

@@ -65,8 +65,8 @@ class Session : public QObject {
     /// plan in the list.
     void set_schedule(SchedulePtr schedule, PlanRow::Origin origin = PlanRow::Origin::solved);
     /// Shows the plan. Sets the budget to that of the plan, unless the plan has none or is the step without
-    /// recomputation. Emits `plan_chosen`, so that the choice of copies follows, too. Does nothing for
-    /// `PlanList::none`.
+    /// recomputation. Emits `plan_chosen`, so that the choice of copies becomes that of the plan, if
+    /// the plan has copies. Does nothing for `PlanList::none`.
     void choose_plan(int row);
     /// Shows the schedule of a sweep's point, or solves for its budget if the point has no steps.
     void show_point(const SweptPoint& found);

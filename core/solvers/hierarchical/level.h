@@ -80,7 +80,7 @@ class Level {
     struct Interface {
         std::vector<std::int32_t> reads, makes;
     };
-    /// Says whether the block may not advance, because an op of its forward part may run only once and its
+    /// Says whether the block may not advance: its forward part has an op that may run only once and whose
     /// output is read.
     bool runs_forward_once(int block) const { return runs_forward_once_[block]; }
     /// Returns the bytes of results that nothing reads and that are made by ops that may run only once. They

@@ -18,11 +18,11 @@ struct LevelTask {
 };
 
 /// Returns the best schedule that the search saw: the fastest within the budget, or else the schedule with
-/// the least excess. `start` must be executable but need not fit. A move does one of the following: it
-/// chooses another option for one block or for all equal blocks; it lets a block advance first and saves the
-/// block later, with or without advances of the blocks that it reads from; or it removes or moves a visit.
-/// Unless the deadline ends the search, the result depends only on the seed and the moves. Cost of a move:
-/// O(tensors that all visits touch).
+/// the least `LevelCost::excess`. `start` must be executable but need not fit. A move changes the option of
+/// one block or of all equal blocks; or saves a block later or earlier; or adds or removes an advance (a
+/// forward run of a block that saves nothing); or moves a visit (any run of a block). Unless the deadline
+/// ends the search, the result depends only on the seed and the moves. Cost of a move: O(tensors that all
+/// visits touch).
 LevelSchedule search_level(const Level& level, LevelSchedule start, const LevelTask& task,
                            const Deadline& deadline);
 

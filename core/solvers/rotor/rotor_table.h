@@ -55,11 +55,11 @@ class RotorTable {
   public:
     static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-    /// Which splits of a part into two parts are tried. `all`: all of them. `near`: for a part of more than
-    /// 16 stages, a split is tried only if it gains time, within the same bytes, for the part without its
-    /// first or without its last stage. With `near`, the first `slots` steps of a list are also left out if
-    /// they gain little. `by_size`: `all` if `splits()` times the largest number of ways of a stage is at
-    /// most `kMostSplits`, else `near`.
+    /// Which splits of a part into two parts are tried. `all`: all of them. `near`: for a part of at most 16
+    /// stages, all of them. For a longer part, only the splits that the tables already use for the part
+    /// without its first stage or without its last stage, and only with at least as many bytes as there. With
+    /// `near`, the first `slots` steps of a list are also left out if they gain little. `by_size`: `all` if
+    /// `splits()` times the largest number of ways of a stage is at most `kMostSplits`, else `near`.
     enum class Splits { all, near, by_size };
 
     /// `stages` must outlive the table.

@@ -259,8 +259,8 @@ class GraphReader {
         TORCH_CHECK(given.empty(), "its schema has no argument '", given.begin()->first, "'");
     }
 
-    /// Reads a region: a part of the program with its own settings of autograd or autocast, or under a
-    /// checkpoint. A checkpoint does not change the values.
+    /// Reads a region: a part of the program with its own settings of autograd or autocast, a checkpointed
+    /// part, or a subgraph that is invoked. A checkpoint does not change the values.
     void read_region(Node& node, const std::string& kind, const json& inputs) {
         RegionCall region;
         std::size_t next = 0;

@@ -171,8 +171,8 @@ TEST(TwoSidedMoments, need_no_links) {
     EXPECT_GT(without_links.time, required_time(flat));
 }
 
-/// If links are too slow, the bound counts the copies to the host before the moment with the most memory, and
-/// the copies back after that moment.
+/// The copies to the host must end before the moment with the most memory, and the copies back come after it.
+/// So the bound is above 1 although each link could copy all bytes within the step's time.
 TEST(TwoSidedMoments, prove_more_than_the_busy_time_of_each_link) {
     Graph graph = long_chain(ChainKind::equal, 24);
     for (Op& op : graph.ops) op.recomputable = false;

@@ -72,7 +72,7 @@ class ImageBuilder {
         std::vector<TensorId> saved{};  ///< tensors that the backward reads besides the gradient of the
                                         ///< output
         Feature output{};
-        std::int64_t weights = 0;  ///< count of numbers; their gradient is a result
+        std::int64_t weights = 0;  ///< number of weights; their gradient is a result
         double flops = 0;
         bool in_place = false;
         bool gradients_are_views = false;  ///< they are views of the output's gradient; no op makes them

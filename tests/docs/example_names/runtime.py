@@ -1,4 +1,4 @@
-"""Names that the examples of single headers of the runtime use without defining them."""
+"""Names that the examples in the runtime's headers use without defining them."""
 
 from example_names.declarations import values
 

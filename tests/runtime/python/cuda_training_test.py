@@ -80,9 +80,9 @@ class Training(TrainingCase):
         self.expect_as_plain(models.gpt, models.texts, models.text_loss, models.adamw, 0.85)
 
     def test_what_plain_training_keeps_is_kept(self):
-        """The outputs are large here, and the loss frees them early. The plan must not keep them longer. The
-        budget has `more` bytes, because libtorch may hand out larger blocks for tensors of the loss than in
-        the plain step."""
+        """The outputs are large here, and the loss frees them early. The plan must not keep them longer.
+        `more` bytes are added to the budget, because libtorch may hand out larger blocks for tensors of the
+        loss than in the plain step."""
         self.expect_as_plain(models.wide_gpt, models.texts, models.text_loss, models.sgd, 1.001, more=2 << 20)
 
     def test_gradients_accumulate(self):

@@ -175,8 +175,8 @@ def a_teacher_afterwards():
 
 @trap
 def a_part_of_the_model_first():
-    """A part of the model runs first in the region. Autograd sums the gradients of its casts with those from
-    the whole model."""
+    """A part of the model runs alone, and then the whole model runs in the same autocast region. Both share
+    the cast weights of the part, so autograd sums two gradients for each cast weight."""
 
     def step_of(model, batch, step):
         with region():

@@ -51,7 +51,7 @@ class PlanAnswer:
 
     ops: int
     whole_peak_bytes: int  # the peak without recomputation
-    whole_held_bytes: int  # bytes that each more open forward holds, without recomputation
+    whole_held_bytes: int  # bytes that each further open forward holds, without recomputation
     resident_bytes: int
     gradient_bytes: int
     output_bytes: int

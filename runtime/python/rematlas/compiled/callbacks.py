@@ -14,7 +14,7 @@ planned_modules = None  # all PlannedModules that are alive; `answer_for` sets i
 
 
 def original_is_wanted(number):
-    """Runs the original's forward again, with gradients, for a backward that the plan cannot run."""
+    """Runs the original's forward again, recorded by autograd, for a backward that the plan cannot run."""
     given, used = ops.original_inputs(number), ops.original_uses(number)
     ops.original_outputs(number, open_forwards[number].run_original(given, used))
 

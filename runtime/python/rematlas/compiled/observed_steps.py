@@ -72,7 +72,7 @@ class StepRecording:
         return self.made.refusal()
 
     def other_thread(self) -> str:
-        """If the recording is disturbed, returns an op that another thread ran during it."""
+        """Returns an op of another thread that disturbed the recording; empty if there is none."""
         return self.made.other_thread()
 
     def eviction_changed(self) -> bool:

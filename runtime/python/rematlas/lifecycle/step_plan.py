@@ -84,8 +84,8 @@ class Returned(typing.NamedTuple):
 
 
 class StepPlan:
-    """The plan of one kind of call. `compiled` runs the step. Until `compiled` has been bound, it is only the
-    step's graph."""
+    """The plan of one kind of call. `compiled` runs the step once it has been bound; before that, `compiled`
+    is only the step's graph."""
 
     def __init__(self, compiled, returned, *, sums, other_bytes, frames, used=None):
         self.compiled = compiled

@@ -228,8 +228,8 @@ class Updates:
         return Role.UPDATE if self.forwards == self.rule.accumulate or self.rule.accumulate == 1 else Role.SUM
 
     def plan_for(self, context, step_plan):
-        """Returns the plan that takes the gradients itself, and an empty text, if this step may run by that
-        plan; otherwise None and the reason."""
+        """Returns the plan whose backward also updates the parameters or sums the gradients, and an empty
+        text, if this step may run by that plan; otherwise None and the reason."""
         plan, self.why = self.find_plan(context, step_plan)
         return plan, self.why
 

@@ -402,7 +402,7 @@ TEST(Atlas, LeavesTheSchedulesThatWereLowestForBetterOnes) {
     const Result<Graph> graph = read_graph(problem_folder() / "irr500.graph.json");
     if (!graph) GTEST_SKIP() << kNoProblemFiles;
     const Bytes budget(29'674'700);
-    // Annealing only from the schedule that is first found within this budget ends above 1.25.
+    // If annealing started only from the first schedule within this budget, the overhead would be above 1.25.
     const Answer answer = solve(*graph, budget, {.max_moves = 400'000});
     ASSERT_TRUE(std::holds_alternative<Solution>(answer));
     expect_valid(*graph, budget, std::get<Solution>(answer));

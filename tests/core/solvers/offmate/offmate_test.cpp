@@ -185,7 +185,7 @@ TEST(Offmate, TrainsWithATenthOfTheBytesWhereParametersAndStatesDoNotFit) {
         for (Op& op : graph.ops)
             if (on_host && op.phase == Phase::optimizer) op.host_time = Nanoseconds(5 * op.time.value);
         const FlatGraph flat = flatten(graph);
-        // Activations, which may not leave under `weights`, take more than a tenth of the peak.
+        // With Offload::weights, activations stay on the device; they take more than a tenth of the peak.
         for (const auto& [what, parts] : {std::pair(Offload::all, 10), std::pair(Offload::weights, 5)}) {
             const Bytes budget(keep_all_peak(flat).value / parts);
             ASSERT_GT(flat.resident_bytes, 2 * budget.value);
