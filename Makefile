@@ -3,7 +3,7 @@
 # make test-all   build everything and run all tests
 # make package   a Debian package: build/release/rematlas_*.deb
 # make appimage   the explorer and the command line in one file for any desktop: dist/Rematlas-x86_64.AppImage
-# make sdist   the source distribution of the Python package: dist/rematlas-*.tar.gz
+# make sdist   the source distribution of the Python package (begun: its installation by pip has not been tried)
 # make test-clocks   the same tests as on machines with other clocks: about an hour
 # make test-versions   compiled for the versions of torch between the oldest and the newest, imported and tried
 # make docs   the documentation as a site: build/site/index.html; fails where a link or an anchor leads nowhere
