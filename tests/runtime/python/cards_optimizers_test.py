@@ -65,9 +65,9 @@ class OfTorch(unittest.TestCase):
                         held(json.loads(plan.graph_text()), "optimizer_state"), kept_bytes(optimizer)
                     )
                     found = plan.answer().whole_peak_bytes
-                    if name == "muon":  # the workspace of its 16-bit products is not known from shapes
+                    if name == "muon":  # the workspace of its 16-bit products follows from the processor
                         self.assertLessEqual(found, most + FEW_BYTES)
-                        self.assertGreater(found, 0.95 * most)
+                        self.assertGreater(found, 0.9 * most)
                     else:
                         self.assertLessEqual(abs(found - most), FEW_BYTES)
 
