@@ -33,9 +33,13 @@ static int remove_entry(const char* path, const struct stat* status, int kind, s
     return remove(path);
 }
 
+static void remove_folder(const char* path) {
+    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 static void fail(const char* what, const char* where) {
     fprintf(stderr, "rematlas: the AppImage cannot %s %s: %s\n", what, where, strerror(errno));
-    if (unfinished) nftw(unfinished, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    if (unfinished) remove_folder(unfinished);
     exit(1);
 }
 
@@ -146,8 +150,10 @@ static char* unpacked(const char* program, size_t offset) {
     unpack(program, offset, part);
     unfinished = NULL;
     if (chmod(part, 0755) != 0) fail("write", part);
-    // If another process was faster, its folder has the same files, and ours is used only for this start.
-    return rename(part, final) == 0 ? final : access(whole, X_OK) == 0 ? final : part;
+    if (rename(part, final) == 0) return final;
+    if (access(whole, X_OK) != 0) return part;
+    remove_folder(part);  // another process was faster, and its folder has the same files
+    return final;
 }
 
 int main(int count, char** arguments) {

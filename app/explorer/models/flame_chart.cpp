@@ -25,8 +25,7 @@ BlockId common_block(const FlameChart& chart, const FlameBox& box) {
         common.erase(differs, common.end());
     }
     if (common.empty()) return {};
-    // Of the blocks that contain these ops, the one with the path of the module is preferred, else the
-    // innermost one.
+    // Chooses the block that has the path of the module. If none of them has it, chooses the innermost one.
     const std::string_view module = module_of(chart.data, graph.graph, box);
     for (std::size_t i = common.size(); i-- > 0;)
         if (graph.graph.blocks[common[i]].path == module) return common[i];

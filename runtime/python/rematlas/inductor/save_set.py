@@ -149,10 +149,14 @@ class KernelStep:
         """From now on makes the named kernels write their results to new memory. Kernels that compute
         the same, for example in other blocks, then also write to new memory, because the next schedule would
         otherwise overwrite tensors there. Returns the peak bytes that the answer's schedule then has."""
-        ran = [(kernel, op) for kernel, op in zip(self.ran, self.ops, strict=True) if kernel is not None]
-        kinds = {kind_of(kernel) for kernel, _ in ran if kernel.node.name in names}
-        for kernel, op in ran:
-            if kind_of(kernel) in kinds:
+        ran = [
+            (kind_of(kernel), kernel.node.name, op)
+            for kernel, op in zip(self.ran, self.ops, strict=True)
+            if kernel is not None
+        ]
+        kinds = {kind for kind, name, _ in ran if name in names}
+        for kind, _, op in ran:
+            if kind in kinds:
                 op.pop("inplace", None)
         return self.peak_bytes(json.loads(answer.schedule_text)["steps"])
 
