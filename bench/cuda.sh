@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# On a machine with an NVIDIA GPU: builds, runs the tests that need a device, trains under plans and writes
-# bench/results/cuda.csv. Needs a compiler, CMake, Ninja, nvcc and a torch wheel (in .venv or of python3); the other
-# libraries may come from carried/ (see resources/setup/carry.sh).
+# Runs the bench of a machine with an NVIDIA GPU: builds the programs, runs the tests that need a device,
+# trains under plans, and writes bench/results/cuda.csv. The script needs a compiler, CMake, Ninja, nvcc and a
+# torch wheel (in .venv or of python3). The other libraries may come from carried/ (see
+# resources/setup/carry.sh).
 #     bench/cuda.sh [--models resnet101,unet] [--pairs 5]
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)

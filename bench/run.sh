@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the benches and writes their CSV files (name,run,value,unit) to bench/results/.
-#     bench/run.sh BIN [PROBLEMS]      PROBLEMS, or $REMATLAS_PROBLEMS: a folder with NAME.graph.json and reference.json
+#     bench/run.sh BIN [PROBLEMS]
+# PROBLEMS is a folder with files NAME.graph.json and reference.json. It is $REMATLAS_PROBLEMS by default.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 bin=$1
@@ -13,12 +14,13 @@ python=$here/../.venv/bin/python
 REMATLAS_PROGRAMS=$bin "$python" "$here/runtime/apply.py" --output "$here/results/apply_cpu.csv"
 REMATLAS_PROGRAMS=$bin "$python" "$here/runtime/evict.py" --output "$here/results/evict_cpu.csv"
 "$python" "$here/runtime/roofline.py" "$bin" | tee "$here/results/roofline_cpu.csv"
-# About 30 minutes; writes papers.csv, and papers.png where matplotlib is.
+# The comparison with published results takes about 30 minutes. It writes papers.csv, and papers.png if
+# matplotlib is installed.
 if "$python" -c 'import timm, torchvision, transformers' 2>/dev/null; then
     REMATLAS_PROGRAMS=$bin "$python" "$here/papers/papers.py" --output "$here/results/papers.csv" \
         --picture "$here/results/papers.png"
 fi
-# About an hour.
+# The comparison with torch.compile takes about an hour.
 REMATLAS_PROGRAMS=$bin "$python" "$here/compile/compile.py" --output "$here/results/compile_cpu.csv"
 "$python" "$here/compile/claims.py" "$here/results/compile_cpu.csv" || true
 "$python" "$here/papers/page.py"  # the tables of docs/papers.md
@@ -65,7 +67,8 @@ if [ -x "$bin/bench_offmate" ]; then
 fi
 if [ -x "$bin/bench_monotony" ]; then
     "$bin/bench_monotony" "$here"/../resources/graphs/*.graph.json "$problems"/*.graph.json | tee "$here/results/monotony.csv"
-    # torchvision is there where the integrations were tested.
+    # The environment .venv-integrations, which has torchvision, exists only if
+    # tests/integrations/environment.sh has run.
     if "$here/../.venv-integrations/bin/python" -c 'import torchvision' 2>/dev/null; then
         captured=$(mktemp -d)
         "$here/../.venv-integrations/bin/python" "$here/solvers/torchvision_graphs.py" "$bin/rematlas" "$captured"

@@ -1,4 +1,5 @@
-# Translations become part of the session's library. Without Qt's linguist tools the window speaks English.
+# The translations are compiled into the library rematlas_explorer_session. Without Qt's linguist tools the
+# window is in English only.
 find_package(Qt5 5.15 COMPONENTS LinguistTools QUIET)
 if(NOT Qt5LinguistTools_FOUND)
   message(STATUS "rematlas: the explorer speaks English only: no Qt linguist tools")
@@ -17,7 +18,8 @@ set_source_files_properties(${REMATLAS_QM_FOLDER}/translations.cpp PROPERTIES
 target_sources(rematlas_explorer_session PRIVATE ${REMATLAS_QM_FOLDER}/translations.cpp)
 target_compile_definitions(rematlas_explorer_session PUBLIC REMATLAS_TRANSLATIONS)
 
-# Collects new words: `ninja update_translations`, then Qt Linguist or an editor.
+# `ninja update_translations` adds new texts of the sources to the .ts file. Then translate them there, with
+# Qt Linguist or an editor.
 add_custom_target(update_translations
   COMMAND Qt5::lupdate -no-obsolete -locations none -tr-function-alias translate+=say
     ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/viz/paint -ts ${REMATLAS_TRANSLATION}

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds dist/Rematlas-x86_64.AppImage of a build: the explorer and the command line in one file, with the libraries that a
-# desktop does not have. Needs mksquashfs and libsquashfuse (make appimage installs them).
+# Makes dist/Rematlas-x86_64.AppImage from a build. The file contains the explorer, the command line and the
+# libraries that a desktop system does not have. The script needs mksquashfs and libsquashfuse; `make
+# appimage` installs them.
 #     build.sh build/release
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -19,8 +20,9 @@ for plugin in platforms/libqxcb.so platforms/libqoffscreen.so iconengines/libqsv
     install -D "$plugins/$plugin" "$app/usr/plugins/$plugin"
 done
 
-# Libraries that each desktop has, in the version that its drivers and its fonts fit: the C and C++ libraries, OpenGL, X11,
-# fonts. The list is that of the AppImage project (its excludelist), as far as the programs need one of these.
+# These libraries are not packed: the C and C++ libraries, OpenGL, X11 and fonts. Every desktop system has
+# them, in the versions that fit its drivers and its fonts. The names are those entries of the excludelist of
+# the AppImage project that the programs need.
 of_desktop='/(ld-linux.*|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|GL|GLX|GLdispatch|EGL|OpenGL|X11|X11-xcb|xcb|fontconfig|freetype|harfbuzz|expat|z|glib-2\.0|gthread-2\.0))\.so'
 mkdir -p "$app/usr/lib"
 mapfile -t programs < <(find "$app/usr/bin" "$app/usr/lib/rematlas" "$app/usr/plugins" -type f)

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Collects what the build needs beyond a compiler, CMake, Ninja, nvcc and a torch wheel, for a machine with a GPU where
-# nothing can be installed: headers and static libraries of the packages below, about 8 MB.
+# Collects libraries for a build on a machine with a GPU where nothing can be installed. The script copies the
+# headers and the static libraries of the packages below, about 8 MB. The machine itself must have a compiler,
+# CMake, Ninja, nvcc and a torch wheel.
 #     resources/setup/carry.sh [FOLDER]      default: carried/
-# Copy the checkout with that folder to the machine; there: cmake --preset device && cmake --build --preset device
+# Copy the checkout with that folder to the machine and build there:
+#     cmake --preset device && cmake --build --preset device
 set -euo pipefail
 here=$(cd "$(dirname "$0")/../.." && pwd)
 folder=${1:-$here/carried}
@@ -11,7 +13,8 @@ packages="nlohmann-json3-dev libsodium-dev libcli11-dev libgtest-dev libgmock-de
 mkdir -p "$folder"
 for package in $packages; do
     dpkg-query -L "$package" | grep -E '^/usr/(include|lib|share/cmake)/' | while read -r file; do
-        # Static libraries only: a shared one would not be found when the program starts.
+        # Only static libraries are copied: a program would not find a shared library in this folder when it
+        # starts.
         if [ -f "$file" ] && [[ $file != *.so* ]]; then
             mkdir -p "$folder$(dirname "$file")"
             cp -L "$file" "$folder$file"

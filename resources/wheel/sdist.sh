@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds dist/rematlas-*.tar.gz, the source distribution of the Python package: pip compiles the programs when it installs the
-# file. Compiling needs g++ 12, and nlohmann-json, libsodium and CLI11 with their headers.
+# Makes dist/rematlas-*.tar.gz, the source distribution of the Python package. When pip installs this file, it
+# compiles the programs, which needs g++ 12, and nlohmann-json, libsodium and CLI11 with their headers.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 stage=$(mktemp -d)

@@ -1,10 +1,16 @@
-# Finds the libtorch of a Python wheel without importing it: that of REMATLAS_PYTHON where it is set, else that of .venv,
-# else that of any python3.
+# Finds the libtorch of a Python wheel without importing torch. If REMATLAS_PYTHON is set, its torch is used,
+# otherwise the torch of .venv, otherwise that of python3.
 #
-# TorchWheel_FOUND, TorchWheel_VERSION, TorchWheel_CUDA (major version that it is made with, or empty), TorchWheel_ROOT, TorchWheel_PYTHON (whose wheel it is), and the targets
+# The module sets these variables:
+#   TorchWheel_FOUND, TorchWheel_VERSION
+#   TorchWheel_CUDA     major version of CUDA that the wheel was built with; empty if it has no CUDA
+#   TorchWheel_ROOT     folder of the package torch
+#   TorchWheel_PYTHON   interpreter that has the package
+# and makes these targets:
 #   TorchWheel::cpu    libtorch_cpu and libc10: needs no CUDA driver, starts fast
-#   TorchWheel::cuda   adds libtorch_cuda and libc10_cuda (only when the wheel has them)
-# The wheel's own TorchConfig.cmake is not used: it fails without a CUDA toolkit and links libtorch_cuda into everything.
+#   TorchWheel::cuda   adds libtorch_cuda and libc10_cuda (only if the wheel has them)
+# The wheel's own TorchConfig.cmake is not used, because it fails without a CUDA toolkit and links
+# libtorch_cuda into every target.
 
 set(_torch_query "
 import importlib.util, re, sys
@@ -57,7 +63,8 @@ if(TorchWheel_FOUND AND NOT TARGET TorchWheel::cpu)
   add_library(TorchWheel::cpu INTERFACE IMPORTED GLOBAL)
   target_include_directories(TorchWheel::cpu SYSTEM INTERFACE
     ${TorchWheel_ROOT}/include ${TorchWheel_ROOT}/include/torch/csrc/api/include)
-  # libtorch_cpu names libraries that the loader finds beside it; the linker need not.
+  # libtorch_cpu needs libraries in its own folder. The loader finds them at run time, so the linker may leave
+  # their symbols unresolved.
   target_link_options(TorchWheel::cpu INTERFACE -Wl,--as-needed -Wl,--allow-shlib-undefined)
   target_link_libraries(TorchWheel::cpu INTERFACE TorchWheel::libtorch_cpu TorchWheel::libc10)
 

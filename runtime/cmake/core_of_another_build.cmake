@@ -1,5 +1,5 @@
-# Targets of the build REMATLAS_CORE_BUILD as if they were made here, and its programs beside those that are made here:
-# a program looks for the others in its own folder.
+# Imports the core and the command line from the build in REMATLAS_CORE_BUILD. The programs of that build are
+# copied into this build's folder of programs, because a program looks for the others in its own folder.
 find_package(nlohmann_json 3.11 REQUIRED)
 include(${REMATLAS_CORE_BUILD}/core_targets.cmake)
 set(_made)

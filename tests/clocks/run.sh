@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Runs all tests of a build as on machines with other clocks: a test that passes here and fails there asserts what
-# follows from times that were measured, or from how far a search comes in some seconds.
+# Runs all tests of a build under conditions that differ from machine to machine. A test that fails only here
+# depends on measured times, or on how far a search gets within its time limit.
 #
 #     tests/clocks/run.sh build/release                    all of the below, about an hour on two cores
-#     tests/clocks/run.sh build/release scaled:7           measured times of ops scaled by 0.2 to 5, by the seed 7
-#     tests/clocks/run.sh build/release hurried            searches with a tenth of their seconds
+#     tests/clocks/run.sh build/release scaled:7           measured op times scaled by 0.2 to 5, with seed 7
+#     tests/clocks/run.sh build/release hurried            searches with a tenth of their time
 #     tests/clocks/run.sh build/release busy:6             six busy processes beside the tests
 #
-# Words behind `--` go to ctest: tests/clocks/run.sh build/release hurried -- -R explorer
+# Arguments after `--` are passed to ctest: tests/clocks/run.sh build/release hurried -- -R explorer
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=$(cd "${1:?the folder of a build, e.g. build/release}" && pwd)

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Builds the documentation into build/site with .venv-docs (resources/setup/setup.sh --docs makes it). Fails where a
-# link, an anchor or a picture is missing, and where a page is not in the navigation of mkdocs.yml.
+# Builds the site of the documentation in build/site with the environment .venv-docs, which
+# resources/setup/setup.sh --docs makes. The script fails if a link, an anchor or a picture is missing, or if
+# the navigation in mkdocs.yml lacks a page.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-# Pages name copies of the screenshots, for a site takes in nothing from outside of its own folder.
+# MkDocs takes only files below docs/ into the site. So the screenshots that pages use are copied to
+# docs/pictures/.
 rm -rf docs/pictures
 mkdir -p docs/pictures build
 for name in $(grep -rhoE 'pictures/[A-Za-z0-9_.-]+\.(png|svg)' docs --include='*.md' | sort -u); do

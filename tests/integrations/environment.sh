@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Makes the environment .venv-integrations, with the libraries of the tables, of the examples and of the
-# documentation's pages. It shares torch with .venv. Takes a moment when nothing is missing.
+# Makes the Python environment .venv-integrations, which shares torch with .venv. It has the libraries that
+# the tables of models and situations, the examples of training loops and the documentation's pages need. If
+# nothing is missing, the script takes a moment.
 set -euo pipefail
 cd "$(dirname "$0")"
 root=$(cd ../.. && pwd)

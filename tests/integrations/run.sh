@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The tables of models and of situations, and the examples of training loops, in the environment
-# .venv-integrations (environment.sh). run.sh FOLDER, the folder with the libraries of a build.
+# Trains models and situations with other libraries, writes the tables of the results, and runs the examples
+# of training loops. All of them run in the environment .venv-integrations (environment.sh).
+#     run.sh FOLDER      FOLDER: the folder with the libraries of a build
 set -euo pipefail
 cd "$(dirname "$0")"
 root=$(cd ../.. && pwd)

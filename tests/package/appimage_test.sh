@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Tries the AppImage in a fresh Debian root that has the libraries of a desktop and no Qt, no Graphviz and no FUSE:
+# Tests the AppImage in a fresh Debian root that has the libraries of a desktop, but no Qt, no Graphviz and no
+# FUSE:
 #     tests/package/appimage_test.sh dist/Rematlas-x86_64.AppImage
-# Needs root, mmdebstrap and the network; ends with status 77 if one is missing. About a minute.
+# The test needs root, mmdebstrap and the network, and ends with status 77 if one of them is missing. It takes
+# about a minute.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 image=$1

@@ -1,5 +1,6 @@
-# A fresh Debian root, sourced by tests of packages. `make_root` makes the folder $root, `inside` runs a command in it,
-# `expect` runs a check. Tests end with status 77, which ctest counts as skipped, where root, mmdebstrap or the network is missing.
+# Tests of packages source this file to get a fresh Debian root. `make_root` makes the root in the folder
+# $root, `inside` runs a command in it, and `expect` runs a check. If root, mmdebstrap or the network is
+# missing, the test ends with status 77, which ctest counts as skipped.
 passed=0
 release=$(. /etc/os-release && echo "$VERSION_CODENAME")
 

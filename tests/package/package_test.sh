@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Installs the Debian package in a fresh root of the same release, where nothing of ours has ever been, and tries it there:
+# Installs the Debian package in a fresh root of the same Debian release and tests it there:
 #     tests/package/package_test.sh build/release
-# The package must lie in that folder (make package). Needs root, mmdebstrap and the network; ends with status 77 and a
-# word, which ctest counts as skipped, where one is missing. About 2 minutes.
+# The folder must contain the package (make package). The test needs root, mmdebstrap and the network. If one
+# of them is missing, the test prints the reason and ends with status 77, which ctest counts as skipped. It
+# takes about 2 minutes.
 set -euo pipefail
 build=$1
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Installs the wheel in fresh environments, each with another torch, and trains there as README.md says:
+# Installs the wheel in fresh environments, each with another version of torch, and trains there as README.md
+# says:
 #     tests/package/wheel_test.sh dist/rematlas-*.whl 2.11.0 2.13.0 2.15.0
-# Where the wheel has no build for a version it must say so in one line, compile itself and train then. About 5 GB of disk and
-# 3 minutes for each version, which are freed again, and some minutes more where it compiles.
+# If the wheel has no build for a version, it must say so in one line, compile itself, and then train. Each
+# version takes about 5 GB of disk, which is freed again, and 3 minutes, or some minutes more if the wheel
+# compiles itself.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 wheel=$(realpath "$1")

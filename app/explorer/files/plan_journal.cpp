@@ -73,6 +73,12 @@ json names_of(const PlanRow& plan) {
     return {{"plan", plan.key.toStdString()}, {"name", plan.name.toStdString()}, {"starred", plan.starred}};
 }
 
+json added(const PlanRow& plan) {
+    json note = names_of(plan);
+    note["origin"] = to_string(plan.origin);
+    return note;
+}
+
 /// Time between two attempts to write lines that could not be written
 constexpr auto kTryAgain = std::chrono::seconds(5);
 
@@ -120,9 +126,14 @@ void PlanJournal::open(const std::filesystem::path& path, const std::string& gra
 }
 
 void PlanJournal::note_added(const PlanRow& plan) {
-    json line = names_of(plan);
-    line["origin"] = to_string(plan.origin);
-    note(std::move(line), plan.schedule);
+    note(added(plan), plan.schedule);
+}
+
+void PlanJournal::note_added_to(const std::filesystem::path& path, std::string_view graph_sha256,
+                                const PlanRow& plan) {
+    json note = added(plan);
+    note["graph"] = beginning_of(graph_sha256);
+    push({path, std::move(note), plan.schedule});
 }
 
 void PlanJournal::note_renamed(const PlanRow& plan) {

@@ -54,6 +54,8 @@ class PlanJournal : public QObject {
     /// makes the file. An existing file is made smaller if many of its lines no longer count.
     void open(const std::filesystem::path& path, const std::string& graph_sha256);
     void note_added(const PlanRow& plan);
+    /// Adds a plan to the session file of a graph that is not open any more.
+    void note_added_to(const std::filesystem::path& path, std::string_view graph_sha256, const PlanRow& plan);
     void note_renamed(const PlanRow& plan);
     void note_removed(const QString& key);
     void note_shown(const QString& key);

@@ -41,6 +41,11 @@ QString text_of_path(const std::filesystem::path& path) {
 
 constexpr auto kTimeForAPoint = std::chrono::seconds(10);  // limit of a solve for a point without steps
 
+/// Says whether the plan fits the budget of `left`, is at least as fast and has the same pins.
+bool serves_as_well(const Schedule& plan, const Schedule& left) {
+    return plan.peak <= left.budget && plan.overhead <= left.overhead && plan.pins == left.pins;
+}
+
 }  // namespace
 
 Session::Session(QObject* parent) : QObject(parent) {
@@ -355,17 +360,33 @@ void Session::keep_point(const SweptPoint& found) {
         plans.add(schedule_of(*graph_, found, sweep.sweep().pins), PlanRow::Origin::swept);
 }
 
-/// Adds the best schedule of a solver that was cancelled or replaced. Does nothing if a plan in the list fits
-/// the same budget, is at least as fast and has the same pins.
+/// Adds the best schedule of a solver that was cancelled or replaced. Does nothing if a plan in the list
+/// serves as well.
 void Session::keep_left(const SchedulePtr& found) {
-    if (!graph_ || !found->ok() || found->graph->graph.sha256 != graph_->graph.sha256) return;
+    if (!found->ok()) return;
     const Schedule& left = found->schedule;
-    for (int row = 0; row < plans.rowCount(); ++row) {
-        const Schedule& known = *plans.plan(row).schedule;
-        if (known.peak <= left.budget && known.overhead <= left.overhead && known.pins == left.pins) return;
-    }
+    if (!graph_ || found->graph->graph.sha256 != graph_->graph.sha256)
+        return keep_left_in_file(*found->graph, left);
+    for (int row = 0; row < plans.rowCount(); ++row)
+        if (serves_as_well(*plans.plan(row).schedule, left)) return;
     const int row = plans.add(left, PlanRow::Origin::best_so_far);
     emit best_kept(plans.plan(row).name);
+}
+
+/// Writes the best schedule of a solver into the session file of its graph, which is not open any more. Does
+/// nothing if a plan in that file serves as well.
+void Session::keep_left_in_file(const LoadedGraph& graph, const Schedule& left) {
+    const std::filesystem::path file = journal_path(graph.path);
+    if (!keeps_plans_ || file.empty()) return;
+    for (const PlanRow& plan : read_journal(file, graph.graph.sha256).plans)
+        if (serves_as_well(*plan.schedule, left)) return;
+    const PlanRow plan{.key = key_of(left),
+                       .name = tr("%1, best so far").arg(text(left.solver)),
+                       .origin = PlanRow::Origin::best_so_far,
+                       .schedule = std::make_shared<const Schedule>(left),
+                       .file = {}};
+    journal.note_added_to(file, graph.graph.sha256, plan);
+    emit best_kept(tr("%1 of %2").arg(plan.name, text_of_path(graph.path.filename())));
 }
 
 void Session::show_point(const SweptPoint& found) {

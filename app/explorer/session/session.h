@@ -137,6 +137,7 @@ class Session : public QObject {
     void open_journal();
     void follow_file();
     void keep_left(const SchedulePtr& found);
+    void keep_left_in_file(const LoadedGraph& graph, const Schedule& left);
     void show_in_blocks(GraphPtr graph);
     void note_answered();
     void show_known();

@@ -15,7 +15,7 @@ namespace rematlas::explorer {
 namespace {
 
 /// Lays out the items in one column, with the edges to its right.
-Result<Layout> two_columns(const LayoutRequest& request, std::stop_token) {
+Result<Layout> one_column(const LayoutRequest& request, std::stop_token) {
     Layout layout;
     double y = 40;
     for (const LayoutItem& item : request.items) {
@@ -35,7 +35,7 @@ Result<Layout> two_columns(const LayoutRequest& request, std::stop_token) {
 class GraphViews : public testing::Test {
   protected:
     void SetUp() override {
-        session.ladder.set_layout_function(two_columns);
+        session.ladder.set_layout_function(one_column);
         view.resize(800, 600);
         view.show();
         QTemporaryDir folder;
@@ -75,7 +75,7 @@ TEST_F(GraphViews, AClickSelectsAndEscClears) {
 }
 
 TEST_F(GraphViews, TheBlockUnderThePointerAndTheSelectedOneAreMadeReadyToExpand) {
-    session.ladder.set_layout_function(two_columns, two_columns);
+    session.ladder.set_layout_function(one_column, one_column);
     QTemporaryDir other;
     session.open({write_chain(other, 12, "longer")});
     const auto settled = [&] {

@@ -255,7 +255,7 @@ TEST(SamePictures, TheTradeOff) {
 }
 
 /// Lays out the items in two columns, with arrows between them.
-Layout two_columns(const BlockView& view) {
+Layout one_column(const BlockView& view) {
     Layout layout;
     const std::vector<Size> sizes = item_sizes(view, qt_ruler());
     double y = 20;
@@ -284,7 +284,7 @@ TEST(SamePictures, TheBlocks) {
     for (double detail : {2.0, 0.3}) {
         const BlockView view = make_block_view(
             graph->graph, blocks, expanded_to_depth(blocks, full_depth(blocks)), &schedule->decisions);
-        const Layout layout = two_columns(view);
+        const Layout layout = one_column(view);
         const std::vector<int> marked{1};
         expect_same(detail > 1 ? "blocks" : "blocks_from_afar", layout.size, [&](Canvas& canvas) {
             paint_blocks(canvas, {.view = view,

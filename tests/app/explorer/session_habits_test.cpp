@@ -187,6 +187,20 @@ TEST_F(Habits, WhatAStoppedSolverHasFoundIsAPlan) {
     EXPECT_EQ(session().plans.rowCount(), 2) << "it has found the same";
 }
 
+TEST_F(Habits, WhatASolverHasFoundWhenAnotherGraphIsOpenedIsAPlanOfItsOwnGraph) {
+    session().solver.set_solve_function(best_when_stopped);
+    session().budget.set_text("80%");
+    session().solve_for(session().budget.budget());
+    open(write_chain(folder, 5, "other"));
+    ASSERT_TRUE(eventually([&] { return idle(); }));
+    EXPECT_EQ(session().plans.rowCount(), 1) << "the plan is of the other graph";
+    session().journal.flush();
+    open(folder.filePath("chain.graph.json"));
+    ASSERT_EQ(session().plans.rowCount(), 2);
+    EXPECT_EQ(session().plans.plan(1).origin, PlanRow::Origin::best_so_far);
+    EXPECT_THAT(session().plans.plan(1).name.toStdString(), HasSubstr("best so far"));
+}
+
 TEST_F(Habits, AfterACancelledSolverTheLineSolvesAgain) {
     session().solver.set_solve_function(best_when_stopped);
     session().budget.set_text("80%");

@@ -96,7 +96,7 @@ TEST(Transfers, WaitForNothingInVain) {
 
 /// Drops each wait, one at a time, on links that copy as late as possible. More than a quarter of the missing
 /// waits show in wrong values.
-TEST(Transfers, MostWaitsShowInValues) {
+TEST(Transfers, MoreThanAQuarterOfTheMissingWaitsShowInValues) {
     int left_out = 0, seen = 0;
     for_each_case(120, [&](const Case& one) {
         for (int wait = 0;; ++wait) {
