@@ -37,7 +37,7 @@ class BatchSearch {
           options_(options),
           progress_(progress),
           solver_(solver),
-          by_least_peak_(find_solver(options.solver)->traits.least_peak),
+          by_least_peak_(traits_of(options.solver).least_peak),
           left_(options.limits.time - options.limits.time / kPolishPart) {}
 
     Result<LargestBatch> run() {

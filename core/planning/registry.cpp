@@ -34,6 +34,12 @@ const SolverEntry* find_solver(std::string_view name) {
     return nullptr;
 }
 
+const SolverTraits& traits_of(std::string_view name) {
+    static constexpr SolverTraits unknown{};
+    const SolverEntry* solver = find_solver(name);
+    return solver ? solver->traits : unknown;
+}
+
 Result<std::unique_ptr<Solver>> make_solver(std::string_view name, const nlohmann::json* options) {
     if (const SolverEntry* solver = find_solver(name)) return solver->make(name, options);
     return Error{"solver '" + std::string(name.substr(0, 60)) +

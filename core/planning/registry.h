@@ -18,6 +18,9 @@ std::span<const SolverEntry* const> all_solvers();
 /// Returns the solver with this name; null if there is none.
 const SolverEntry* find_solver(std::string_view name);
 
+/// Returns the traits of the solver with this name; default traits with an empty name if there is none.
+const SolverTraits& traits_of(std::string_view name);
+
 /// Makes a solver by name with options (null: defaults). Errors: unknown name, unknown key, wrong type, value
 /// out of range.
 Result<std::unique_ptr<Solver>> make_solver(std::string_view name, const nlohmann::json* options = nullptr);

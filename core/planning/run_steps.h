@@ -44,7 +44,7 @@ struct RunSteps {
     std::vector<RunStep> steps;   ///< in the order of the file; steps of skipped lines are missing
     std::size_t skipped = 0;      ///< number of lines that could not be read as a step
     /// Error of the last skipped line: "line 7: step is missing"; empty if no line was skipped.
-    std::string why_skipped;
+    std::string why_skipped = {};
 };
 
 /// Reads a file that may still grow. A line that is not a valid step, because it was cut off or damaged, is

@@ -100,9 +100,8 @@ void raise_bound(SweepPoint& point, double overhead, ScheduleClass over) {
 std::vector<std::size_t> quick_solvers_first(const std::vector<SweepTask>& tasks) {
     std::vector<std::size_t> order(tasks.size());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_partition(order.begin(), order.end(), [&](std::size_t i) {
-        return !find_solver(tasks[i].solver->name())->traits.anytime;
-    });
+    std::stable_partition(order.begin(), order.end(),
+                          [&](std::size_t i) { return !traits_of(tasks[i].solver->name()).anytime; });
     return order;
 }
 
@@ -131,8 +130,7 @@ bool may_serve(const Copies& found, const Copies& asked) {
 /// if the solver only finds schedules of a smaller class.
 std::optional<Result<Outcome>> from_smallest(const Problem& problem, const SmallestBudget& smallest,
                                              std::string_view solver, Bytes budget, const Limits& limits) {
-    if (smallest.peak > budget || find_solver(solver)->traits.finds < ScheduleClass::any_order)
-        return std::nullopt;
+    if (smallest.peak > budget || traits_of(solver).finds < ScheduleClass::any_order) return std::nullopt;
     Result<Schedule> schedule =
         checked(problem, solution_from(problem.flat, smallest.runs), solver, budget, limits);
     if (!schedule) return schedule.error();
@@ -288,7 +286,7 @@ class SweepRun {
     }
 
     void offer_found(const SweepCurve& curve, SweepPoint& point) {
-        const SolverTraits& traits = find_solver(curve.solver)->traits;
+        const SolverTraits& traits = traits_of(curve.solver);
         const bool takes_any = traits.anytime && traits.finds == ScheduleClass::any_order;
         for (const SweepCurve& other : sweep_.curves) {
             if (!takes_any && other.solver != curve.solver) continue;

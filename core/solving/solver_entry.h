@@ -1,5 +1,5 @@
-// The entry of a solver's folder for the registry (planning/registry.h). To add a solver, one adds a folder
-// with an entry, and one line to the registry.
+// The entry of a solver's folder for the registry (planning/registry.h). CONTRIBUTING.md has the recipe of a
+// solver.
 //
 //     // core/solvers/rotor/rotor.h
 //     extern const SolverEntry rotor_solver;
@@ -23,8 +23,9 @@ struct SolverTraits {
     std::string_view name;
     std::string_view config_type = {};  ///< name in configuration files; empty if it is the same as `name`
     bool anytime = false;  ///< uses all the time that it is given, and finds better schedules with more time
-    ScheduleClass finds =
-        ScheduleClass::staged;       ///< class of the solver's schedules, if nothing may be copied
+    /// Class of the solver's schedules, if nothing may be copied. If it is `any_order`, a sweep may show
+    /// schedules of other searches as answers of the solver.
+    ScheduleClass finds = ScheduleClass::staged;
     Offload copies = Offload::none;  ///< the most that the solver can plan to copy to the host
     bool least_peak = false;         ///< can also minimize the peak within a limit on the time
     bool boundary = false;           ///< never runs an op twice on one side of a boundary

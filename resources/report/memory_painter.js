@@ -269,7 +269,7 @@ class MemoryPainter {
   layerColour({name, place}) {
     if (place === 0) return paper.pale('quiet', 0.5);
     if (name === 'workspace') return paper.pale('quiet', 0.78);
-    return paper.pale('curve-' + ((place - 1) % 15), 0.45);
+    return paper.pale(paper.curve(place - 1), 0.45);
   }
 
   /** The uppermost layer first, with all that is below it: each one then covers what is not its own. */

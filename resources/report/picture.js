@@ -26,6 +26,10 @@ const paper = {
   pale(name, part) {
     return this.mixed(name, 'page', part);
   },
+  /** The name of the colour of a curve or of a layer. The style has their number; they repeat. */
+  curve(place) {
+    return 'curve-' + (place % Number(this.of('curves')));
+  },
 };
 
 class Picture {

@@ -217,7 +217,7 @@ class TradeoffView {
   lookOf(mark) {
     if (mark.curve < 0) return {colour: 'ink', shape: 3};
     const {look} = this.page.curves[mark.curve];
-    return {colour: 'curve-' + (look % 15), shape: look % SHAPES.length};
+    return {colour: paper.curve(look), shape: look % SHAPES.length};
   }
 
   paint(context, width, height) {
@@ -285,7 +285,7 @@ class TradeoffView {
   }
 
   line(context, {points, best, dash, look}) {
-    context.strokeStyle = paper.of('curve-' + (look % 15));
+    context.strokeStyle = paper.of(paper.curve(look));
     context.lineWidth = 1.6;
     context.setLineDash(dash);
     context.beginPath();
@@ -328,7 +328,7 @@ class TradeoffView {
     const entries = this.page.curves.map(
         (curve) => make(
             'span', {},
-            [make('i', {className: `swatch curve-${curve.look % 15}`}), plainName(curve.name)]));
+            [make('i', {className: `swatch ${paper.curve(curve.look)}`}), plainName(curve.name)]));
     for (const bound of this.page.bounds)
       entries.push(make('span', {}, [make('i', {className: 'swatch dotted'}), plainName(bound.name)]));
     if (this.page.least > 0)

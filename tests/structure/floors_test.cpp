@@ -88,7 +88,7 @@ std::map<std::string, std::size_t> numbered(const Floors& floors) {
 /// Returns the includes between folders of the house that do not lead to a lower floor.
 std::vector<std::string> arrows_up(const fs::path& root, const House& house) {
     const std::string prefix = house.folder.empty() ? "" : house.folder + "/";
-    const std::regex include("^\\s*#\\s*include \"" + prefix + "([a-z_]+)/");
+    const std::regex include("^\\s*#\\s*include \"" + prefix + "([a-z_-]+)/");
     const std::map<std::string, std::size_t> floor_of = numbered(house.floors);
     std::vector<std::string> found;
     for (const auto& [folder, floor] : floor_of) {

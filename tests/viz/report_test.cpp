@@ -14,6 +14,7 @@
 #include "tests/viz/layered_graph.h"
 #include "tests/viz/xml_fault.h"
 #include "viz/paint/draw.h"
+#include "viz/paint/palette.h"
 #include "viz/report/step_figures.h"
 
 namespace rematlas {
@@ -104,6 +105,26 @@ TEST_F(Reports, AreWellFormedAndTakeNothingFromElsewhere) {
     for (std::sregex_iterator at(made->begin(), made->end(), id), end; at != end; ++at)
         EXPECT_TRUE(ids.insert((*at)[1]).second) << "twice: " << (*at)[1];
     EXPECT_GT(ids.size(), 3u) << "both pictures, for light and for dark screens, have parts with names";
+}
+
+/// The page takes colours and their number from the style, which has those of the palette.
+TEST_F(Reports, HaveTheColoursOfCurvesThatThePaletteHas) {
+    const std::string text = page();
+    const auto times = [&](const std::string& part) {
+        int found = 0;
+        for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++found;
+        return found;
+    };
+    const std::size_t count = palette::kCurves.size();
+    for (std::size_t i = 0; i <= count; ++i) {
+        const std::string name = "curve-" + std::to_string(i);
+        const bool exists = i < count;
+        EXPECT_EQ(times("--" + name + ":#"), exists ? 3 : 0) << "light, and dark in two ways: " << name;
+        EXPECT_EQ(times("." + name + "{background:var(--" + name + ")}"), exists ? 1 : 0) << name;
+    }
+    EXPECT_EQ(times("--curves:" + std::to_string(count) + ";"), 3);
+    EXPECT_EQ(times("'curve-' +"), 1) << "the script makes such a name in one place, by this number";
+    EXPECT_EQ(times("of('curves')"), 1);
 }
 
 TEST_F(Reports, LetABrowserRunNothingButTheirOwnScript) {

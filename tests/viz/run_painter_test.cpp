@@ -45,7 +45,7 @@ TEST(RunPictures, HaveColumnsThatLoseNoStepAndNoPeak) {
             EXPECT_GE(static_cast<double>(columns.back().end), to);
             for (std::size_t c = 0; c < columns.size(); ++c) {
                 const RunColumn& column = columns[c];
-                if (c > 0) EXPECT_EQ(column.begin, columns[c - 1].end);
+                EXPECT_EQ(column.begin, c > 0 ? columns[c - 1].end : columns.front().begin);
                 EXPECT_LT(column.begin, column.end);
                 bool has_original = false;
                 for (std::size_t i = column.begin; i < column.end; ++i) {

@@ -87,7 +87,9 @@ inline constexpr Paper kDark = {.page = Color::hex(0x1a1f26),
                                 .bar = 0.5,
                                 .heat = {Color::hex(0x3a3d2c), Color::hex(0x80611a), Color::hex(0xd6660e)}};
 
-/// The colours of curves in a plot: one for each solver, and one for unknown names.
+/// The colours of curves in a plot: one for each solver in the order of the registry, then one for unknown
+/// names. Layers and bands of memory have these colours, too. The report's page takes the colours and their
+/// number from here.
 inline constexpr std::array kCurves = {kBlue,
                                        kVermilion,
                                        kGreen,

@@ -39,6 +39,7 @@ std::string colours_of(const Paper& paper) {
     add("offload", paper.of(Decision::offload));
     for (std::size_t i = 0; i < palette::kCurves.size(); ++i)
         add("curve-" + std::to_string(i), paper.data(palette::kCurves[i]));
+    out += "--curves:" + std::to_string(palette::kCurves.size()) + ";";
     char part[16];
     std::snprintf(part, sizeof part, "%.2f", paper.bar);
     return out + "--bar-part:" + part + ";";
@@ -56,6 +57,11 @@ std::string page_style(PageUse use) {
                       "@media screen{:root[data-paper=dark]{color-scheme:dark;" + dark + "}}\n";
     for (int percent = 0; percent <= 100; ++percent)
         out += ".part-" + std::to_string(percent) + "{--part:" + std::to_string(percent) + "%}";
+    // The swatches of legends have these classes.
+    for (std::size_t i = 0; i < palette::kCurves.size(); ++i) {
+        const std::string name = "curve-" + std::to_string(i);
+        out += "." + name + "{background:var(--" + name + ")}";
+    }
     return out + "\n" + report_style(use);
 }
 

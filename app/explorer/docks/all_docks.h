@@ -1,4 +1,4 @@
-// All docks, in the order of the View menu. To add a dock, add a widget to this folder and an entry here.
+// All docks, in the order of the View menu. CONTRIBUTING.md has the recipe of a dock.
 #pragma once
 
 #include <QMenu>

@@ -1,5 +1,5 @@
-// A read-only table of the data that a painted view shows. It is for users who cannot see pictures, and for
-// files. Each cell has a text and the value behind the text.
+// A read-only table: the rows of a list, or the data that a painted view shows, for users who cannot see
+// pictures. Tables can be written to files. Each cell has a text and the value behind the text.
 #pragma once
 
 #include <QAbstractTableModel>

@@ -50,8 +50,8 @@ class Session : public QObject {
     /// Sets whether plans are kept in a file next to the graph's file, and read from there. True at first.
     void set_keeps_plans(bool keeps) { keeps_plans_ = keeps; }
 
-    const GraphPtr& graph() const { return graph_; }
-    const SchedulePtr& schedule() const { return schedule_; }
+    const GraphPtr& graph() const { return graph_; }           ///< null while no graph is open
+    const SchedulePtr& schedule() const { return schedule_; }  ///< null while no schedule is shown
     /// The facts that are known about the open graph. May only be called while a graph is open.
     const GraphAnswers& answers() const { return *answers_; }
     /// Returns the question for a budget, with the chosen copies and the pins.
@@ -112,11 +112,13 @@ class Session : public QObject {
     LadderController ladder;
 
   signals:
+    /// Emitted when `graph` is another graph: null after the graph was closed.
     void graph_changed();
-    void blocks_changed();  ///< emitted when the graph has other blocks
+    /// Emitted instead of `graph_changed` when the graph has other blocks. `graph` is then a new pointer.
+    void blocks_changed();
     void compared_plan_changed();
     void partition_changed();  ///< emitted when another partition was chosen, before the blocks change
-    void schedule_changed();
+    void schedule_changed();   ///< emitted when `schedule` is another schedule, or null
     /// Emitted when the best schedule of a cancelled or replaced solver was added as the plan with this name.
     void best_kept(const QString& plan);
     void plan_chosen();       ///< emitted when the user has chosen a plan, which is now shown

@@ -30,8 +30,12 @@ constexpr int narrow_width = 1300, narrow_height = 960;
 constexpr int longest_wait = 2000;  ///< milliseconds that a solver gets to return its best schedule
 /// In a window lower than this (pixels) the toolbar is hidden. Its actions are in the menus, too.
 constexpr int low_height = 640;
-constexpr int layout_version = 4;  ///< must be raised when docks change, so that old saved layouts are
-                                   ///< ignored
+
+/// Returns the version of saved layouts. Layouts of another version are ignored. A new dock gives a new
+/// version; for other changes of docks, the constant must be raised by 100.
+int layout_version() {
+    return 400 + static_cast<int>(all_docks().size());
+}
 
 }  // namespace
 
@@ -153,13 +157,13 @@ void MainWindow::resizeEvent(QResizeEvent* event) {
 
 void MainWindow::hide_docks() {
     if (!hidden_layout_.isEmpty()) return;
-    hidden_layout_ = saveState(layout_version);
+    hidden_layout_ = saveState(layout_version());
     for (auto& [name, dock] : docks_) dock->hide();
 }
 
 void MainWindow::bring_docks_back() {
     if (hidden_layout_.isEmpty()) return;
-    restoreState(hidden_layout_, layout_version);
+    restoreState(hidden_layout_, layout_version());
     hidden_layout_.clear();
     answer_bar_->show();  // the saved layout hides the bar, because it was hidden at that time
     if (has_own_layout_) return;
@@ -173,7 +177,7 @@ void MainWindow::restore_default_layout() {
         dock->setFloating(false);
         dock->show();
     }
-    if (!default_layout_.isEmpty()) restoreState(default_layout_, layout_version);
+    if (!default_layout_.isEmpty()) restoreState(default_layout_, layout_version());
     narrow_ = width() < narrow_width || height() < narrow_height;
     arrange_docks();
     resize_docks();
@@ -197,11 +201,11 @@ void MainWindow::showEvent(QShowEvent* event) {
     QMainWindow::showEvent(event);
     if (shown_) return;
     shown_ = true;
-    default_layout_ = saveState(layout_version);
+    default_layout_ = saveState(layout_version());
     restore_default_layout();
     if (settings_) {
         restoreGeometry(settings_->value(setting("geometry")).toByteArray());
-        has_own_layout_ = restoreState(settings_->value(setting("layout")).toByteArray(), layout_version);
+        has_own_layout_ = restoreState(settings_->value(setting("layout")).toByteArray(), layout_version());
     }
     if (!session_.graph()) hide_docks();
     // The bar is shown or hidden here, because the saved layout may have it in the wrong state.
@@ -243,7 +247,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     if (settings_ && shown_) {
         settings_->setValue(setting("geometry"), saveGeometry());
         settings_->setValue(setting("layout"),
-                            hidden_layout_.isEmpty() ? saveState(layout_version) : hidden_layout_);
+                            hidden_layout_.isEmpty() ? saveState(layout_version()) : hidden_layout_);
     }
     session_.cancel_all();
     event->accept();

@@ -61,7 +61,8 @@ TEST_F(ItemColours, OfCostAreForwardItemsAlone) {
     const BlockView& view = session().ladder.ladder()->view;
     double least = 1, most = 0;
     for (std::size_t i = 0; i < found.shares.size(); ++i) {
-        if (view.items[i].phase == Phase::backward) EXPECT_LT(found.shares[i], 0);
+        const bool is_of_backward = view.items[i].phase == Phase::backward;
+        EXPECT_TRUE(!is_of_backward || found.shares[i] < 0);
         if (found.shares[i] < 0) continue;
         least = std::min(least, found.shares[i]);
         most = std::max(most, found.shares[i]);

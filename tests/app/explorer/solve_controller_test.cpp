@@ -15,7 +15,7 @@ Result<Outcome> endless(const LoadedGraph& graph, const SolveRequest& request, c
     progress({.overhead = 1.25, .peak = Bytes(1000), .bound = 1.1, .fraction_done = 0.5});
     while (!request.limits.stop.stop_requested()) QThread::msleep(1);
     Outcome outcome;
-    outcome.answer = keep_all_schedule(graph);
+    outcome.answer.emplace<Schedule>(keep_all_schedule(graph));
     return outcome;
 }
 

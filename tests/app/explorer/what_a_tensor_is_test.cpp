@@ -48,16 +48,23 @@ TEST_F(WhatATensorIs, DetailsTellShapeLineAndClass) {
     EXPECT_TRUE(details_of(OpId(1)).contains("f32[4,64,32,32]"))
         << "an op that reads the tensor tells it, too";
     EXPECT_FALSE(details_of(OpId(2)).contains("net.py")) << "what the graph does not say is left out";
-    for (OpId op : graph().ops.ids())
-        if (graph().ops[op].of == kConvolution) EXPECT_TRUE(details_of(op).contains("Backward of the line"));
+    for (OpId op : graph().ops.ids()) {
+        if (graph().ops[op].of != kConvolution) continue;
+        EXPECT_TRUE(details_of(op).contains("Backward of the line"));
+    }
 }
 
 TEST_F(WhatATensorIs, TipsOfTheGraphTellThem) {
-    const QString tip = item_tip(graph(), {.op = kConvolution, .path = "layers.0.conv"});
+    BlockViewItem convolution, block, other;
+    convolution.op = kConvolution;
+    block.block = BlockId(0);
+    convolution.path = block.path = "layers.0.conv";
+    other.op = OpId(2);
+    const QString tip = item_tip(graph(), convolution);
     EXPECT_TRUE(tip.contains("f32[4,64,32,32]"));
     EXPECT_TRUE(tip.contains("net.py:41"));
-    EXPECT_TRUE(item_tip(graph(), {.block = BlockId(0), .path = "layers.0.conv"}).contains("Conv2d"));
-    EXPECT_FALSE(item_tip(graph(), {.op = OpId(2)}).contains("["));
+    EXPECT_TRUE(item_tip(graph(), block).contains("Conv2d"));
+    EXPECT_FALSE(item_tip(graph(), other).contains("["));
 }
 
 TEST_F(WhatATensorIs, TablesHaveTheColumns) {

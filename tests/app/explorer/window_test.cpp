@@ -480,6 +480,7 @@ TEST_F(Windows, NeighboursShareAPlaceWhereThereIsNoRoomForBoth) {
     const auto share = [&](const char* one, const char* other) {
         return window->tabifiedDockWidgets(window->dock(one)).contains(window->dock(other));
     };
+    const QStringList alone{"plans", "blocks", "solve", "tradeoff"};
     int round = 0;
     for (const bool narrow : {false, true, false}) {
         window->resize(narrow ? QSize(800, 520) : QSize(1600, 1000));
@@ -490,8 +491,12 @@ TEST_F(Windows, NeighboursShareAPlaceWhereThereIsNoRoomForBoth) {
         EXPECT_EQ(share("schedule", "tradeoff"), narrow);
         EXPECT_EQ(share("solve", "alive"), narrow);
         EXPECT_TRUE(share("details", "alive"));
-        for (const QString& name : window->dock_names())
+        for (const QString& name : window->dock_names()) {
             EXPECT_TRUE(window->dock(name)->isVisibleTo(window.get())) << name.toStdString();
+            const bool shares = !window->tabifiedDockWidgets(window->dock(name)).isEmpty();
+            EXPECT_EQ(shares, narrow || !alone.contains(name))
+                << "MainWindow::arrange_docks gives each dock its place: " << name.toStdString();
+        }
     }
 }
 

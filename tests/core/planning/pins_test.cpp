@@ -14,6 +14,7 @@
 #include "core/planning/request.h"
 #include "core/planning/sweep.h"
 #include "core/schedule/run_sequence.h"
+#include "tests/core/support/ending_solvers.h"
 #include "tests/core/support/gpt_graph.h"
 #include "tests/core/support/graphs_of_each_kind.h"
 #include "tests/core/support/random_copies.h"
@@ -41,12 +42,6 @@ nlohmann::json brief() {
     return {{"max_moves", 6000}, {"first_cycle", 1000}};
 }
 
-/// Says whether a solver ends by itself, however fast the machine is.
-bool ends_by_counts(const SolverEntry& solver) {
-    constexpr std::string_view kNames[] = {"keep-all", "chen-sqrt", "chen-greedy", "revolve", "rotor", "dtr"};
-    return std::find(std::begin(kNames), std::end(kNames), solver.traits.name) != std::end(kNames);
-}
-
 /// The solvers that do not end by themselves get a few milliseconds. Their answers depend on the machine, so
 /// these answers are only checked, not counted.
 TEST(Pins, EverySolverObeysThemOrFindsNothing) {
@@ -56,7 +51,7 @@ TEST(Pins, EverySolverObeysThemOrFindsNothing) {
             const Pins pins = random_pins(of.graph, seed);
             for (const SolverEntry* solver : all_solvers()) {
                 const std::string what = of.name + " " + std::string(solver->traits.name);
-                const bool counts = ends_by_counts(*solver);
+                const bool counts = ends_by_itself(solver->traits.name);
                 const Result<Outcome> outcome = solve(of.graph, {.solver = std::string(solver->traits.name),
                                                                  .budget = of.budgets.back(),
                                                                  .limits = {.time = counts ? 1h : 30ms},

@@ -5,13 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <random>
-#include <set>
+#include <string>
 
 #include "core/checking/check.h"
 #include "core/planning/registry.h"
 #include "core/planning/request.h"
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/update_order.h"
+#include "tests/core/support/ending_solvers.h"
 #include "tests/core/support/random_graph.h"
 #include "tests/core/support/small_graph.h"
 
@@ -139,9 +140,6 @@ TEST(OrderedUpdates, WhatReadsAfterAnUpdateWaitsForIt) {
 }
 
 TEST(OrderedUpdates, EverySolversAnswersAreValid) {
-    // These solvers end by themselves. The answers of the other solvers depend on the time that they are
-    // given.
-    const std::set<std::string> ending = {"keep-all", "chen-sqrt", "chen-greedy", "revolve", "rotor", "dtr"};
     int found = 0, invalid_alone = 0;
     for (std::uint64_t seed = 0; seed < 24; ++seed) {
         const Graph base = random_training_graph(seed / 2);
@@ -151,7 +149,7 @@ TEST(OrderedUpdates, EverySolversAnswersAreValid) {
         const Bytes budget((keep_all_peak(flat).value + 2 * least_peak(flat).bytes.value) / 3);
         for (const SolverEntry* entry : all_solvers()) {
             const std::string name(entry->traits.name);
-            const bool ends = ending.contains(name);
+            const bool ends = ends_by_itself(name);
             const Limits limits{.time = ends ? std::chrono::nanoseconds(1h) : 60ms};
             const Result<Outcome> outcome =
                 solve(graph, {.solver = name, .budget = budget, .limits = limits});
