@@ -75,13 +75,13 @@ def apply(
     of all tensors of the process on the model's device ("2GiB", or a number); or a share of the step's peak
     without recomputation ("60%"); or a share of the part of that peak that is not resident ("60% of
     activations"). The bytes that live beside the step are added to a share. `solver`: the name of a solver,
-    as in `rematlas solve`. `config`: a complete configuration of a solver (see `generate_config`),
-    which is used instead of `solver`. `time_limit`: seconds for the planning. `verify`: the number of real
-    steps on which the plan is compared with the original before it is used. `plan`: a plan that was made
-    before, or its path; without a `budget`, the budget in bytes that the plan was made for is kept. `shapes`:
-    the most kinds of calls that are planned. `frames`: the number of forwards that are open at a time; if
-    more are open, the plan is made anew. `on_refuse`: "warn" warns once and trains on with the original;
-    "raise" raises rematlas.Refused.
+    as in `rematlas solve`. `config`: a complete configuration of a solver (see `generate_config`), which is
+    used instead of `solver`. `time_limit`: seconds for each search; by default one for each 100 ops, from 2
+    to 30. `verify`: the number of real steps on which the plan is compared with the original before it is
+    used. `plan`: a plan that was made before, or its path; without a `budget`, the budget in bytes that the
+    plan was made for is kept (a plan for an absent card has none). `shapes`: the most kinds of calls that are
+    planned. `frames`: the number of forwards that are open at a time; if more are open, the plan is made
+    anew. `on_refuse`: "warn" warns once and trains on with the original; "raise" raises rematlas.Refused.
 
     `arena`: whether the tensors of a step lie in one piece of memory that is laid out once, so that nothing
     fragments. The default is True on the CPU, and on a GPU unless PYTORCH_CUDA_ALLOC_CONF asks for expandable
@@ -96,21 +96,21 @@ def apply(
     part of the plan. Each parameter is updated during backward, as soon as its gradient is final, and the
     gradient is freed then (`.grad` is gone, and `optimizer.step()` has nothing left to do). Steps are watched
     first: if gradients are summed, clipped or scaled, or if several forwards come before a step, the
-    optimizer goes on to do its own steps. `accumulate`: the number of backwards before each step; those
-    before the last one add to `.grad`. `clip_norm`: the norm to which all gradients together are clipped
-    before each step, as torch.nn.utils.clip_grad_norm_ does, which the program must not call then;
+    optimizer goes on to do its own steps. So it does if the plan is from shapes, unless `accumulate`,
+    `clip_norm`, `scaler` or weights in `offload` are given. `accumulate`: the number of backwards before each
+    step; those before the last one add to `.grad`. `clip_norm`: the norm to which all gradients together are
+    clipped before each step, as torch.nn.utils.clip_grad_norm_ does, which the program must not call then;
     `status(model).gradient_norm` is the norm before clipping. `scaler`: the torch.amp.GradScaler that scales
     the loss and takes the steps. Gradients are unscaled before they are clipped, so the program need not call
-    `scaler.unscale_`.
+    `scaler.unscale_`; without `clip_norm` it must not.
 
-    `offload`: which tensors may be copied to the host within the step, over `links` ("pcie4", "h200", a
-    profile's path): "activations", which come back before the step ends; "weights", which live on the host
-    with their optimizer's states, and with the sums of gradients if gradients are accumulated; or "all". At
-    most `host_budget` bytes lie on the host. Parameters stay tensors of the device whose memory is the
-    host's. They are complete at any time, but slow to access outside of the plan. With weights, the optimizer
-    must be part of the plan, and `accumulate` and `clip_norm` announce the operations before its steps; the
-    budget need not hold the parameters. `device`: where a model that lies on the host trains ("cuda"); by
-    default where its parameters are.
+    `offload`: which tensors may be copied to the host within the step, over `links` ("pcie4", a card such as
+    "h200", a profile's path): "activations", which come back before the step ends; "weights", which live on
+    the host with their optimizer's states and the sums of accumulated gradients; or "all". At most
+    `host_budget` bytes lie on the host. Parameters stay tensors of the device whose memory is the host's.
+    They are complete at any time, but slow outside of the plan. With weights, the optimizer must be part of
+    the plan, and `accumulate` and `clip_norm` announce what comes before its steps; the budget need not hold
+    the parameters. `device`: where a model that lies on the host trains ("cuda"); by default where it lies.
 
     `chunk_loss`: the number of chunks of tokens, or "auto", in which a causal language model of transformers
     computes its head and its loss, see `chunked_loss`. In train mode its output then has no logits.
@@ -322,6 +322,7 @@ def load(model, plan, **options):
 
     `model`: a torch.nn.Module. `plan`: a Plan, or the path of a plan file, or of a schedule file with its
     graph file beside it. `options`: as in `apply`; without a `budget`, the budget in bytes that the plan was
-    made for is kept. Raises ValueError for other files, and for a schedule that does not pass the check.
+    made for is kept, if it is known. Raises ValueError for other files, and for a schedule that does not pass
+    the check.
     """
     return apply(model, options.pop("budget", None), plan=plan, **options)
