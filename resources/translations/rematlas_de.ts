@@ -4029,6 +4029,17 @@ Ohne Gewähr, soweit das Recht es erlaubt.</translation>
     </message>
 </context>
 <context>
+    <name>Session</name>
+    <message>
+        <source>%1, best so far</source>
+        <translation>%1, bisher bester</translation>
+    </message>
+    <message>
+        <source>%1 of %2</source>
+        <translation>%1 von %2</translation>
+    </message>
+</context>
+<context>
     <name>SolveController</name>
     <message>
         <source>The results of the step must all be there when it ends:</source>
