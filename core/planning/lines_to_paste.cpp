@@ -55,14 +55,21 @@ bool ends_with_updates(const Graph& graph) {
                        [](const Op& op) { return op.phase == Phase::optimizer; });
 }
 
+/// Says whether the graph was recorded for a device that is not there, so that its times are predicted.
+bool is_of_absent_device(const Graph& graph) {
+    return told_by(graph, "times").starts_with("roofline model");
+}
+
 /// Says whether `rematlas.apply` can use plans of the graph. It can if the graph was captured from a Python
-/// model whose optimizer, if the graph contains its updates, is fused. It also can if the graph was captured
-/// from a TorchScript file with the caller's loss and without updates, because the Python model behind the
-/// file can train with such a plan.
+/// model. If the graph contains the updates of an optimizer, the optimizer must be fused, and must have been
+/// there. `apply` also can use the plans of a TorchScript file with the caller's loss and without updates,
+/// because the Python model behind the file can train with such a plan.
 bool is_for_apply(const Graph& graph) {
     if (!graph.replay) return false;
     const std::string file = told_by(graph, "model");
-    if (file.empty()) return !ends_with_updates(graph) || told_by(graph, "optimizer").starts_with("fused");
+    if (file.empty() && ends_with_updates(graph))
+        return told_by(graph, "optimizer").starts_with("fused") && !is_of_absent_device(graph);
+    if (file.empty()) return true;
     return !ends_with_updates(graph) && told_by(graph, "loss") == "output" &&
            fs::path(file).extension() != ".pt2";
 }

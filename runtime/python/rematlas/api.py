@@ -79,9 +79,9 @@ def apply(
     used instead of `solver`. `time_limit`: seconds for each search; by default one for each 100 ops, from 2
     to 30. `verify`: the number of real steps on which the plan is compared with the original before it is
     used. `plan`: a plan that was made before, or its path; without a `budget`, the budget in bytes that the
-    plan was made for is kept (a plan for an absent card has none). `shapes`: the most kinds of calls that are
-    planned. `frames`: the number of forwards that are open at a time; if more are open, the plan is made
-    anew. `on_refuse`: "warn" warns once and trains on with the original; "raise" raises rematlas.Refused.
+    plan was made for is kept. `shapes`: the most kinds of calls that are planned. `frames`: the number of
+    forwards that are open at a time; if more are open, the plan is made anew. `on_refuse`: "warn" warns once
+    and trains on with the original; "raise" raises rematlas.Refused.
 
     `arena`: whether the tensors of a step lie in one piece of memory that is laid out once, so that nothing
     fragments. The default is True on the CPU, and on a GPU unless PYTORCH_CUDA_ALLOC_CONF asks for expandable
@@ -322,7 +322,6 @@ def load(model, plan, **options):
 
     `model`: a torch.nn.Module. `plan`: a Plan, or the path of a plan file, or of a schedule file with its
     graph file beside it. `options`: as in `apply`; without a `budget`, the budget in bytes that the plan was
-    made for is kept, if it is known. Raises ValueError for other files, and for a schedule that does not pass
-    the check.
+    made for is kept. Raises ValueError for other files, and for a schedule that does not pass the check.
     """
     return apply(model, options.pop("budget", None), plan=plan, **options)

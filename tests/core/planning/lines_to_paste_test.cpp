@@ -62,6 +62,18 @@ TEST(LinesToPasteOf, plans_that_end_with_updates_take_the_optimizer) {
         << "apply refuses them";
 }
 
+TEST(LinesToPasteOf, plans_with_updates_for_an_absent_card_are_not_applied) {
+    Graph graph = of_python("fused: each parameter is updated by an op of the plan");
+    json provenance = *graph.provenance;
+    provenance["times"] = "roofline model of NVIDIA H100 SXM";
+    graph.provenance = std::make_shared<const json>(provenance);
+    const Schedule schedule;
+    EXPECT_THAT(
+        lines_to_paste({.form = ExportForm::plan, .file = "x.plan", .graph = &graph, .schedule = &schedule}),
+        IsEmpty())
+        << "the plan does not say which of the program's optimizers does the updates";
+}
+
 TEST(LinesToPasteOf, plans_whose_weights_live_on_the_host_say_so_over_their_links) {
     const Graph graph = of_python("fused: each parameter is updated by an op of the plan");
     Schedule schedule;

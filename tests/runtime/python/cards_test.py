@@ -287,6 +287,7 @@ class Plans(unittest.TestCase):
         answer = plan.compiled("cpu").answer()
         self.assertLessEqual(answer.peak_bytes, 36 << 30)
         self.assertLessEqual(answer.bound, answer.overhead)
+        self.assertEqual(plan.budget_bytes(), 36 << 30)
 
     def test_train_on_the_device_when_it_is_there(self):
         torch.manual_seed(0)
@@ -389,6 +390,12 @@ class Fits(unittest.TestCase):
         self.assertRegex(
             done.stdout, r"(?s)card +memory +as it is +recomputed\nh100 +80 GiB +x1.00, .*\nt4 +"
         )
+
+    def test_says_what_is_proven_and_what_was_only_found(self):
+        way = {"fits": False, "overhead": None, "needed_bytes": 3 << 30, "peak_bytes": 4 << 30}
+        self.assertEqual(fits.cell_of(way, None), "no: needs 3.0 GiB")
+        self.assertEqual(fits.cell_of(way | {"needed_bytes": None}, None), "no: least found 4.0 GiB")
+        self.assertEqual(fits.cell_of(way | {"needed_bytes": None, "peak_bytes": None}, None), "no")
 
     def test_refuses_what_is_no_question(self):
         model, args = wide()

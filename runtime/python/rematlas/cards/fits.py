@@ -278,7 +278,8 @@ def cell_of(way, varies) -> str:
         text = f"x{way['overhead']:.2f}, {size_of(way['peak_bytes'])}"
     elif way["overhead"] is not None:
         text = f"no: x{way['overhead']:.2f}"
+    elif way["needed_bytes"] is not None:
+        text = f"no: needs {size_of(way['needed_bytes'])}"
     else:
-        needed = way["needed_bytes"] or way["peak_bytes"]
-        text = "no" if needed is None else f"no: needs {size_of(needed)}"
+        text = "no" if way["peak_bytes"] is None else f"no: least found {size_of(way['peak_bytes'])}"
     return text if varies is None else f"{text}; {varies} {way['largest']}"

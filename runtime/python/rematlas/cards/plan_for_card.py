@@ -2,8 +2,10 @@
 
 import dataclasses
 
+from ..compiled.memory import budget_bytes
 from ..copies import Copies
 from ..errors import Infeasible, Refused, infeasible_text, message
+from ..lifecycle.packing import Packing
 from ..loss_head.chunking import check_chunk_loss
 from ..options import check_budget, check_time_limit, solver_of
 from ..plan_file import Plan
@@ -95,4 +97,5 @@ def plan_for_card(model, args, budget, kwargs, given: dict) -> Plan:
     answer = solved(compiled, card, asked)
     if answer.infeasible is not None:
         raise Infeasible.of(infeasible_text(solver, answer), answer.infeasible)
+    compiled.pack(Packing.of(compiled)._replace(budget=budget_bytes(budget)).text())
     return Plan(compiled.to_bytes())
