@@ -114,8 +114,11 @@ install_packages $packages
 case ${1:-} in
     --core | --explorer) ;;
     --torch)
-        install_python_packages .venv "$torch_default"
+        # Both environments are downloaded and unpacked at the same time.
+        install_python_packages .venv "$torch_default" &
+        default=$!
         install_python_packages ".venv-torch-$2" "$2"
+        wait "$default"
         ;;
     *) install_python_packages .venv "$torch_default" ;;
 esac

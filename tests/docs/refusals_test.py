@@ -84,7 +84,7 @@ REPORTS = {
     ),
     "runtime/python/rematlas/inductor/compiled_graph.py": (", with … that live beside it",),
     "runtime/python/rematlas/inductor/compiled_step.py": (
-        *("compiled under a budget", "as torch.compile cuts it", "by plan, … tries"),
+        *("compiled under a budget", "as torch.compile cuts it"),
         *("under torch.compile alone), …", "outputs are … apart"),
     ),
     "runtime/python/rematlas/inductor/node_classes.py": ("",),

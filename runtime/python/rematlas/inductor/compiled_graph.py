@@ -54,7 +54,9 @@ class CompiledGraph:
     bound: float | None = None  # a proven lower bound on the overhead
     tries: int = 0  # the number of schedules that were lowered
     planning_seconds: float = 0.0  # time in addition to the time that torch takes without a budget
-    measured_bytes: int | None = None  # the largest measured peak of a step so far; None if not measured
+    # The largest measured peak of a step so far; None if not measured. If the budget is a share, without the
+    # bytes that the caller holds in addition to those at the compilation.
+    measured_bytes: int | None = None
     graph_text: str = dataclasses.field(default="", repr=False)
     schedule_text: str = dataclasses.field(default="", repr=False)
 
@@ -96,9 +98,10 @@ class BudgetedGraph:
         """`passing_bytes`: bytes of tensors that exist now but will be freed when this call ends."""
         self.began = time.perf_counter()
         self.joint, self.inputs, self.options = without_checkpoints(joint), inputs, options
+        self.given = joint if has_checkpoints(joint) else self.joint
         self.budget, self.seconds = budget, seconds
         self.ahead = CodeAhead()  # the code of graphs whose peak in the generated text is within the budget
-        self.plain = None  # the Cut that torch.compile alone makes
+        self.plain = None  # the Cut that torch.compile alone makes of the graph without checkpoints
         self.best = None  # the Cut that the method `cut` has chosen
         self.between = Pause(0, 0)  # the pause between forward and backward; zero while it is unknown
         self.step = None  # the KernelStep, once torch has removed unread nodes from the joint graph
@@ -116,8 +119,9 @@ class BudgetedGraph:
         least = self.plain_end_bytes()
         if self.budget.bytes is None or least <= self.budget.bytes:
             least = self.cut_plainly(self.budget.bytes).lowered_bytes
-        budget = self.budget.of(least, self.beside_bytes)
-        told = CompiledGraph(budget, self.beside_bytes, least)
+        alone = least if self.given is self.joint else self.alone_bytes()
+        budget = self.budget.of(alone, self.beside_bytes)
+        told = CompiledGraph(budget, self.beside_bytes, alone)
         best = self.best = self.cut_plainly() if least <= budget else self.tightened(budget, told)
         if best.lowered_bytes > budget:
             raise self.no_room(best.lowered_bytes)
@@ -164,9 +168,20 @@ class BudgetedGraph:
             found = sizes.factor
         return found
 
+    @functools.cached_property
+    def alone(self) -> Cut:
+        """The Cut that torch.compile alone makes of the graph, with its checkpoints."""
+        if self.given is self.joint:
+            return self.cut_plainly()
+        return self.lowered(partition(self.given, self.inputs, self.options))
+
+    def alone_bytes(self) -> int:
+        """Returns the peak bytes of the step that torch.compile alone makes."""
+        return self.step_bytes(self.alone.forward, self.alone.backward)
+
     def cut_plainly(self, budget=None) -> Cut:
-        """Cuts the graph as torch.compile alone does. If `budget` is given and the peak is within it, both
-        graphs are also compiled."""
+        """Cuts the graph without checkpoints as torch.compile alone does. If `budget` is given and the peak
+        is within it, both graphs are also compiled."""
         if self.plain is None:
             self.plain = self.lowered(self.plain_modules, budget)
         return self.plain
@@ -322,7 +337,7 @@ class BudgetedGraph:
 
     def no_room(self, needed: int) -> Infeasible:
         beside = f", with {self.beside_bytes} that live beside it" if self.beside_bytes else ""
-        plain_bytes = self.cut_plainly().lowered_bytes
+        plain_bytes = self.alone_bytes()
         missing = needed - self.budget.of(plain_bytes, self.beside_bytes)
         return Infeasible(
             f"rematlas: the budget of {self.budget.text} is not kept: the compiled step takes {needed}"
@@ -345,13 +360,21 @@ def check_runs(forward, backward) -> None:
             )
 
 
+def is_checkpointed(node) -> bool:
+    """Says whether torch.utils.checkpoint has marked the node, so that torch runs it again in backward."""
+    return node.meta.get("recompute") in (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUTE)
+
+
+def has_checkpoints(joint) -> bool:
+    return any(map(is_checkpointed, joint.graph.nodes))
+
+
 def without_checkpoints(joint):
     """Returns a copy of the joint graph without the marks of torch.utils.checkpoint. The solver alone chooses
     what is recomputed."""
     module = copied(joint)
-    for node in module.graph.nodes:
-        if node.meta.get("recompute") in (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUTE):
-            del node.meta["recompute"]
+    for node in filter(is_checkpointed, module.graph.nodes):
+        del node.meta["recompute"]
     return module
 
 

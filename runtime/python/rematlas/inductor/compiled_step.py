@@ -3,6 +3,7 @@
 import functools
 import gc
 import logging
+import threading
 import uuid
 
 import torch
@@ -12,6 +13,7 @@ from torch.utils import _pytree as pytree
 from ..compiled.memory import alive_bytes, peak_bytes, reset_peak
 from ..errors import Infeasible
 from . import code_runs, graph_records, plain_comparison
+from .budget import StepBudget
 from .graph_records import StepRecord
 from .partitioner import Partitioner
 from .several_graphs import (
@@ -27,6 +29,7 @@ from .step_state import StepState
 from .torch_internals import without_caches
 
 MOST_TIMES_ANEW = 3
+SLACK = 64  # the smallest step that was found gets 1/64 more than its bytes, which differ between calls
 
 log = logging.getLogger("rematlas")
 
@@ -46,11 +49,14 @@ class BudgetedStep:
         self.passing_bytes = 0  # bytes of the copied state, which exists only during the first call
         self.held_then = 0  # bytes that the caller held besides the arguments when the step was compiled
         self.more_bytes = 0  # additional bytes that the caller held when the step was last compiled again
+        self.grown_bytes = 0  # additional bytes that the caller holds at the newest call
         self.times_anew = 0  # how often the step was compiled again because the caller held more bytes
+        self.rounding = 0.0  # the largest `rounding_of` the graphs of the step
+        self.partitioner = None
         self.compiled = self.compile(WhatIsLeft())
         self.measured = None  # the MeasuredStep of the first call, until the next call decides about the cuts
         self.measured_graphs = set()  # numbers of the graphs that have run in the measured step
-        self.is_called = False  # a measured call is running
+        self.caller = None  # the thread in which a measured call is running
         self.record = ""  # the key of the StepRecord next to torch's cache
         self.calls = 0
         self.is_measured = False  # the peak of this step counts: no kernels are measured or compiled in it
@@ -58,6 +64,7 @@ class BudgetedStep:
 
     def compile(self, way):
         """Makes the next call compile the target again. Returns the result of torch.compile."""
+        self.note_rounding()
         self.partitioner = Partitioner(self.budget, self.seconds, way)
         self.partitioner.beside_bytes, self.partitioner.more_bytes = self.beside_bytes, self.more_bytes
         self.partitioner.passing_bytes = self.passing_bytes
@@ -65,6 +72,11 @@ class BudgetedStep:
         compiled = torch.compile(self.target, options={**self.inductor_options, **ours}, **self.options)
         self.forward = compiled.forward if isinstance(self.target, torch.nn.Module) else compiled
         return compiled
+
+    def note_rounding(self) -> float:
+        if self.partitioner is not None:
+            self.rounding = max(self.rounding, self.partitioner.rounding)
+        return self.rounding
 
     def compile_decided(self, decisions, between) -> None:
         self.compile(Decided(decisions, between))
@@ -127,7 +139,10 @@ class BudgetedStep:
         state = StepState(self.target, args, kwargs, device)
         with code_runs.left_out():
             self.difference = plain_comparison.difference(
-                lambda: self.forward(*args, **kwargs), lambda: plain(*args, **kwargs), state
+                lambda: self.forward(*args, **kwargs),
+                lambda: plain(*args, **kwargs),
+                state,
+                self.note_rounding(),
             )
 
     def first_call(self, args, kwargs, device):
@@ -138,9 +153,9 @@ class BudgetedStep:
         self.beside_bytes = self.partitioner.beside_bytes = self.bytes_beside(args, kwargs, device)
         options = {**self.inductor_options, **self.options}
         self.record = graph_records.key_of(self.partitioner.step_key(), self.target, options, args, kwargs)
-        known = graph_records.read(self.record) or StepRecord(uuid.uuid4().hex, [], [], None)
         before = alive_bytes(device)
         self.held_then = before - bytes_of_arguments(args, kwargs, device)
+        known = self.record_that_fits()
         state = StepState(self.target, args, kwargs, device)
         self.passing_bytes = self.partitioner.passing_bytes = alive_bytes(device) - before
         try:
@@ -157,28 +172,52 @@ class BudgetedStep:
         self.passing_bytes = self.partitioner.passing_bytes = 0
         return outputs
 
+    def record_that_fits(self) -> StepRecord:
+        """Returns the record of the step. If there is none, or if the caller holds so much more than when the
+        recorded step was compiled that a budget in bytes would not be kept, returns a new record."""
+        known = graph_records.read(self.record)
+        if known is not None and self.budget.bytes is not None:
+            more = self.held_then - known.held_bytes
+            most = max((graph.lowered_bytes for graph in known.graphs), default=0)
+            known = known if most + more <= self.budget.bytes else None
+        if known is None:
+            return StepRecord(uuid.uuid4().hex, [], [], None)
+        self.held_then = known.held_bytes
+        self.rounding = known.rounding
+        return known
+
     def lacks_room(self, args, kwargs, device) -> bool:
         """Says whether the step would exceed a budget in bytes because the caller holds more than when the
         step was compiled: for example optimizer states, summed gradients, or the tensors of an open
         forward."""
+        self.grown_bytes = alive_bytes(device) - bytes_of_arguments(args, kwargs, device) - self.held_then
         if self.budget.bytes is None or not self.graphs or self.times_anew == MOST_TIMES_ANEW:
             return False
-        self.more_bytes = alive_bytes(device) - bytes_of_arguments(args, kwargs, device) - self.held_then
+        self.more_bytes = self.grown_bytes
         return max(graph.lowered_bytes for graph in self.graphs) + self.more_bytes > self.budget.bytes
 
     def call_anew(self, args, kwargs, device):
         """Compiles the step again, with the bytes that the caller holds now, and runs it. If no such step
-        fits the budget, the step runs as it was compiled before."""
-        before = self.forward, self.partitioner, self.held_then
+        fits the budget, the step with the smallest peak that was found runs from now on. A part of the bytes
+        may be what the previous forward saved, which is less when that forward has been compiled again."""
         self.times_anew += 1
         self.is_measured = False
+        before = self.forward, self.partitioner, self.held_then
         self.compile(WhatIsLeft())
         try:
             return self.first_call(args, kwargs, device)
-        except Infeasible as refusal:
+        except Infeasible as error:
+            refusal = without_frames(error)
+        self.times_anew, self.is_told = MOST_TIMES_ANEW, True
+        log.warning("%s. More lives beside the step than when it was compiled; it goes on.", refusal)
+        asked, self.budget = self.budget, StepBudget.parse(refusal.needed + refusal.needed // SLACK)
+        self.compile(WhatIsLeft())
+        try:
+            return self.first_call(args, kwargs, device)
+        except Infeasible:
             self.forward, self.partitioner, self.held_then = before
-            self.times_anew, self.is_told = MOST_TIMES_ANEW, True
-            log.warning("%s. More lives beside the step than when it was compiled; it goes on.", refusal)
+        finally:
+            self.budget = asked
         return self.run(args, kwargs)
 
     def call_of_one_graph(self, known: StepRecord, args, kwargs, device):
@@ -205,14 +244,14 @@ class BudgetedStep:
             return self.run(args, kwargs)
         self.measured, self.measured_graphs = self.partitioner.way, set()
         code_runs.listen(self)
-        self.is_called = True
+        self.caller = threading.get_ident()
         try:
             return self.run(args, kwargs)
         except BaseException:
             self.end_measuring()
             raise
         finally:
-            self.is_called = False
+            self.caller = None
 
     def end_measuring(self) -> None:
         code_runs.leave(self)
@@ -256,14 +295,15 @@ class BudgetedStep:
             self.partitioner.way.between = measured.between
         if measured.graphs:
             way = self.partitioner.way
-            record = StepRecord(way.key, self.graphs, decisions, way.between)
+            facts = (way.key, self.graphs, decisions, way.between)
+            record = StepRecord(*facts, self.held_then, self.note_rounding())
             graph_records.write(self.record, record)
         return bool(decisions)
 
     def run_begins(self, code, graph, is_backward) -> bool:
         """Called when the code of a graph begins to run. Returns whether the run belongs to this step. Other
-        compiled modules may run in the same training loop."""
-        if self.is_called and not is_backward:
+        compiled modules may run in the same training loop, or in other threads."""
+        if not is_backward and self.caller == threading.get_ident():
             self.measured_graphs.add(graph)
         elif not is_backward or graph not in self.measured_graphs:
             return False
@@ -314,6 +354,8 @@ class BudgetedStep:
 
     def note_peak(self, device) -> None:
         peak = max(peak_bytes(device), self.partitioner.peak_before)
+        if self.budget.bytes is None:  # a share is of the step, without the bytes that have come beside it
+            peak -= self.grown_bytes
         for graph in self.graphs:
             graph.measured_bytes = max(graph.measured_bytes or 0, peak)
         budget = self.budget.bytes or peak
@@ -357,18 +399,18 @@ class CompiledStatus:
     def __repr__(self):
         count = len(self.graphs)
         graphs = "1 graph" if count == 1 else f"{count} graphs"
-        lines = [f"compiled under a budget of {self._step.budget.text}: {graphs}"]
+        peaks = [graph.measured_bytes for graph in self.graphs if graph.measured_bytes is not None]
+        measured = f"{max(peaks)} bytes measured" if peaks else "not measured yet"
+        lines = [f"compiled under a budget of {self._step.budget.text}: {graphs}, {measured}"]
         for graph in self.graphs:
             way, alone = "as torch.compile cuts it", ""
             if graph.schedule_text:
                 alone = "at least "
-                way = f"overhead {graph.overhead:.4f} by plan, {graph.tries} tries"
-            measured = "not measured yet"
-            if graph.measured_bytes is not None:
-                measured = f"{graph.measured_bytes} measured"
+                tries = "1 try" if graph.tries == 1 else f"{graph.tries} tries"
+                way = f"overhead {graph.overhead:.4f} by plan, {tries}"
             lines.append(
                 f"{graph.lowered_bytes} bytes of {graph.budget_bytes} ({alone}{graph.plain_bytes} under"
-                f" torch.compile alone), {way}; {measured}"
+                f" torch.compile alone), {way}"
             )
         if self.difference is not None:
             lines.append(

@@ -1,5 +1,7 @@
 """`rematlas.compile`: torch.compile under a budget in bytes. Inductor is imported when it is called."""
 
+from ..options import check_time_limit
+
 SECONDS = 3.0  # the solver's time limit for each schedule that is tried
 STEP = "_rematlas_compiled_step"  # the attribute with the BudgetedStep, in the object that `compile` returns
 
@@ -14,6 +16,7 @@ def compile_options(budget, *, time_limit=SECONDS) -> dict:
     budget that the graphs before it have left; and a budget that cannot be reached raises torch's
     BackendCompilerFailed.
     """
+    check_time_limit(time_limit)
     from .budget import StepBudget
     from .partitioner import Partitioner
     from .several_graphs import WhatIsLeft
@@ -52,8 +55,18 @@ def compile(model_or_function, budget, *, time_limit=SECONDS, compare=False, **o
         raise ValueError(
             "rematlas: with disable=True nothing is compiled and no budget is kept: leave it out"
         )
+    check_time_limit(time_limit)
+    if not callable(model_or_function):
+        raise TypeError(f"rematlas: compile takes a module or a function, not {model_or_function!r}")
     from torch._dynamo import OptimizedModule
 
+    from ..api import is_planned
+
+    if is_planned(model_or_function):
+        raise ValueError(
+            "rematlas: a plan is applied to the module that is to be compiled: call rematlas.remove(model)"
+            " first"
+        )
     if isinstance(model_or_function, OptimizedModule):
         raise ValueError(
             "rematlas: the module is compiled already: give rematlas.compile the module that was compiled"

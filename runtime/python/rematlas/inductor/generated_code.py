@@ -20,6 +20,7 @@ from torch.utils import _pytree as pytree
 from .generated_memory import TextMemory, memory_of
 from .kernel_costs import KernelCosts, hint
 from .node_order import copied, output_of, outputs_of
+from .torch_internals import in_this_thread, replaced, replacing
 
 compile_as_torch_does = compile_fx.fx_codegen_and_compile
 
@@ -181,12 +182,14 @@ def lower(graph: GraphToLower, is_wanted, ahead: CodeAhead) -> bool:
             ahead.codes[key] = code
         raise _Left
 
+    save = GraphLowering.save_output_code
     static = 0 if graph.is_backward else sum(name.startswith("primals") for name in graph.held)
     try:
         with (
-            mock.patch.object(GraphLowering, "save_output_code", staticmethod(read)),
-            mock.patch.object(lowering, "get_donated_idxs", lambda: graph.given_away),
-            mock.patch.object(compile_fx, "fx_codegen_and_compile", make),
+            replacing,
+            mock.patch.object(GraphLowering, "save_output_code", staticmethod(in_this_thread(read, save))),
+            replaced(lowering, "get_donated_idxs", lambda: graph.given_away),
+            replaced(compile_fx, "fx_codegen_and_compile", make),
             inductor_config.patch(fx_graph_cache=False, fx_graph_remote_cache=False),
             # Hides the state of an outer graph that inductor is lowering.
             V.set_distributed_autotune_state(NullHandler()),

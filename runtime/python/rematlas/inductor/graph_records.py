@@ -24,6 +24,8 @@ class StepRecord:
     graphs: list[CompiledGraph]
     decisions: list[Decision]  # empty if the graphs keep the cuts of the first call
     between: PausePerByte | None  # if the step has one graph: the pause between its forward and its backward
+    held_bytes: int = 0  # bytes that the caller held besides the arguments when the step was compiled
+    rounding: float = 0.0  # the largest `rounding_of` the graphs
 
 
 def key_of(partitioner: str, target, options, args, kwargs) -> str:
@@ -63,6 +65,8 @@ def read(key: str) -> StepRecord | None:
             [CompiledGraph(**graph) for graph in told["graphs"]],
             [decision_of(decision) for decision in told["decisions"]],
             told["between"] and PausePerByte(**told["between"]),
+            told["held_bytes"],
+            told["rounding"],
         )
     except (OSError, ValueError, TypeError, KeyError):
         return None

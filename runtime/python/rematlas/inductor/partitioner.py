@@ -14,6 +14,7 @@ from .compiled_graph import BudgetedGraph
 from .generated_code import take_codes
 from .kernel_costs import device_of_inputs
 from .larger_sizes import limit
+from .plain_comparison import rounding_of
 from .several_graphs import SeveralGraphs, WhatIsLeft
 
 
@@ -36,6 +37,7 @@ class Partitioner(CustomPartitionerFn):
         self.seconds = seconds
         self.way = way
         self.graphs = []
+        self.rounding = 0.0  # the largest `rounding_of` the graphs that were cut
         self.refusal = None  # the Infeasible or SeveralGraphs that ended the last compilation
         self.codes = {}  # the code of the graphs that were cut, until torch asks for it
         take_codes(lambda partitioner: partitioner.codes if isinstance(partitioner, Partitioner) else None)
@@ -53,8 +55,13 @@ class Partitioner(CustomPartitionerFn):
         return self
 
     def __getstate__(self):
-        """Returns the state that torch pickles for the key of its cache."""
-        return {"uuid": self.uuid()}
+        """Returns the state that torch pickles for the key of its cache, and with a compiled module."""
+        return {"uuid": self.uuid(), "budget": self.budget, "seconds": self.seconds}
+
+    def __setstate__(self, state):
+        """Makes the partitioner of `compile_options` for the same budget. A compiled module that was pickled
+        keeps its budget so, but no step of it is measured."""
+        self.__init__(state["budget"], state["seconds"], WhatIsLeft())
 
     def uuid(self):
         return f"{self.step_key()} {self.way.key}"
@@ -74,6 +81,7 @@ class Partitioner(CustomPartitionerFn):
     def __call__(self, gm, joint_inputs, **kwargs):
         device = device_of_inputs(gm)
         self.peak_before = max(self.peak_before, peak_bytes(device))
+        self.rounding = max(self.rounding, rounding_of(gm.graph))
         try:
             with left_out():
                 given = (self.budget, self.seconds, self.passing_bytes)

@@ -22,13 +22,22 @@ class Difference:
     gradients: float  # among the gradients
 
 
-def difference(ours, plain, state) -> Difference:
+def rounding_of(graph) -> float:
+    """Returns the largest tolerance of the types that the graph computes with. A result in float32 may be
+    rounded as bfloat16 before."""
+    values = (node.meta.get("val") for node in graph.nodes)
+    types = {value.dtype for value in values if isinstance(value, torch.Tensor)}
+    return max((TOLERANCES.get(dtype, 0.0) for dtype in types), default=0.0)
+
+
+def difference(ours, plain, state, rounding: float) -> Difference:
     """Runs both functions and their backwards from the same state, and returns how much their results differ.
     Random numbers serve as gradients of the outputs; they are the same for both functions. `state`: a
-    StepState, which is restored after each run. Raises Refused if outputs or gradients differ by more than
-    rounding errors."""
+    StepState, which is restored after each run. `rounding`: the `rounding_of` the step's graphs. Raises
+    Refused if outputs or gradients differ by more than rounding errors."""
     wanted, found = outcome(plain, state), outcome(ours, state)
-    return Difference(*(farthest(what, found[what], wanted[what]) for what in ("output", "gradient")))
+    both = ("output", "gradient")
+    return Difference(*(farthest(what, found[what], wanted[what], rounding) for what in both))
 
 
 def outcome(function, state) -> dict[str, dict]:
@@ -58,7 +67,7 @@ def on_host(tensor):
     return tensor.detach().to("cpu", copy=True)
 
 
-def farthest(what: str, found: dict, wanted: dict) -> float:
+def farthest(what: str, found: dict, wanted: dict, rounding: float) -> float:
     """Returns the largest `distance` between two tensors with the same key. Raises Refused if a distance is
     more than rounding errors, or if the keys differ."""
     advice = "train without a budget, and please report it"
@@ -70,7 +79,8 @@ def farthest(what: str, found: dict, wanted: dict) -> float:
     most = 0.0
     for number, (key, expected) in enumerate(wanted.items()):
         apart = distance(found[key], expected)
-        if not apart <= TOLERANCES.get(expected.dtype, 0.0):
+        of_type = TOLERANCES.get(expected.dtype)
+        if not apart <= (0.0 if of_type is None else max(of_type, rounding)):
             raise Refused(
                 f"rematlas: {what} {number} of the compiled step is {apart:.1e} of its largest entry apart"
                 f" from what torch.compile alone computes: {advice}"

@@ -115,7 +115,7 @@ class OneGraph(MeasuredStep):
         if lowered_bytes <= self.told.budget_bytes:
             self.told.lowered_bytes = lowered_bytes
             if graph.plain is not None:
-                self.told.plain_bytes = graph.plain.lowered_bytes
+                self.told.plain_bytes = graph.alone_bytes()
             return []
         _, told = graph.cut()
         return [Decision(graph.digest(), graph.best.answer, told, graph.growth)]
@@ -142,7 +142,7 @@ class LeastMemory(MeasuredStep):
             raise graph.no_room(cut.lowered_bytes)
         self.graphs.append(graph)
         self.cuts.append(cut)
-        told = CompiledGraph(budget or 0, graph.beside_bytes, graph.plain.lowered_bytes, cut.lowered_bytes)
+        told = CompiledGraph(budget or 0, graph.beside_bytes, graph.alone_bytes(), cut.lowered_bytes)
         return cut.modules, told
 
     def run_begins(self, code, is_backward):
@@ -199,14 +199,17 @@ class StepOfGraphs:
         peaks[self.order[0]] = max(peaks[self.order[0]], level + last.peak_bytes)
         return peaks
 
-    def plain(self) -> list[Cut]:
-        return [graph.cut_plainly() for graph in self.graphs]
+    def alone(self) -> list[Cut]:
+        return [graph.alone for graph in self.graphs]
+
+    def alone_bytes(self) -> int:
+        """Returns the peak bytes of the step with all graphs cut as torch.compile alone cuts them."""
+        return max(self.peaks(self.alone()))
 
     def budget(self) -> int:
-        """Returns the budget in bytes. A share refers to the peak of the step with all graphs cut as
-        torch.compile alone cuts them."""
+        """Returns the budget in bytes. A share refers to `alone_bytes`."""
         inputs = sum(self.graphs[number].input_bytes for number in self.order)
-        return self.graphs[0].budget.of(max(self.peaks(self.plain())), max(0, self.start - inputs))
+        return self.graphs[0].budget.of(self.alone_bytes(), max(0, self.start - inputs))
 
     def options(self, number: int) -> list[Cut]:
         """Returns the cuts that a graph may get, the fastest first."""
@@ -231,7 +234,7 @@ class StepOfGraphs:
         raise Infeasible(
             f"rematlas: the budget of {budget} bytes is not kept: the {len(self.least)} graphs of the"
             f" compiled step take {needed} in the smallest cuts that were found, {most - budget} more;"
-            f" torch.compile alone takes {max(self.peaks(self.plain()))}: give the step a budget of {needed},"
+            f" torch.compile alone takes {self.alone_bytes()}: give the step a budget of {needed},"
             " or a smaller batch",
             most,
             False,
@@ -266,12 +269,12 @@ class StepOfGraphs:
         return best
 
     def decisions(self, cuts, options, budget) -> list[Decision]:
-        peaks, plain = self.peaks(cuts), self.peaks(self.plain())
+        peaks, alone = self.peaks(cuts), self.peaks(self.alone())
         made = []
         for number, (graph, cut) in enumerate(zip(self.graphs, cuts, strict=True)):
             own = max(cut.forward.peak_bytes, cut.forward.end_bytes + cut.backward.peak_bytes)
             beside = peaks[number] - own - graph.input_bytes
-            told = CompiledGraph(budget, beside, plain[number], peaks[number])
+            told = CompiledGraph(budget, beside, alone[number], peaks[number])
             told.tries = len(options[number])
             graph.tell(told, cut)
             made.append(Decision(graph.digest(), cut.answer, told))

@@ -3,6 +3,7 @@ parts of torch: `generated_code` (inductor's texts and code), `planned_lowering`
 with a plan), and `compiled_code_calls` (calls of inductor's code)."""
 
 import contextlib
+import threading
 from unittest import mock
 
 import torch
@@ -15,6 +16,26 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from .node_order import copied, outputs_of
 
+# Held while functions of torch are replaced, so that only one thread at a time replaces any.
+replacing = threading.RLock()
+
+
+def in_this_thread(ours, theirs):
+    """Returns a function that calls `ours` in the thread that calls `in_this_thread`, and `theirs` in all
+    other threads, which may compile at the same time."""
+    thread = threading.get_ident()
+
+    def either(*args, **kwargs):
+        return (ours if threading.get_ident() == thread else theirs)(*args, **kwargs)
+
+    return either
+
+
+def replaced(owner, name: str, ours):
+    """Returns a context in which this thread finds `ours` in the place of a function of torch. The caller
+    must hold `replacing`."""
+    return mock.patch.object(owner, name, in_this_thread(ours, getattr(owner, name)))
+
 
 def partition(joint, inputs, options, choose=None, order=None):
     """Cuts a copy of the joint graph with torch's own partitioner. So torch's own rules apply for effects,
@@ -26,14 +47,13 @@ def partition(joint, inputs, options, choose=None, order=None):
     """
     with contextlib.ExitStack() as stack:
         if choose is not None:
-            stack.enter_context(
-                mock.patch.object(
-                    partitioners,
-                    "choose_saved_values_set",
-                    lambda graph, node_info, memory_budget=1: choose(graph, node_info),
-                )
-            )
-            stack.enter_context(mock.patch.object(partitioners, "reordering_to_mimic_autograd_engine", order))
+
+            def saved(graph, node_info, memory_budget=1):
+                return choose(graph, node_info)
+
+            stack.enter_context(replacing)
+            stack.enter_context(replaced(partitioners, "choose_saved_values_set", saved))
+            stack.enter_context(replaced(partitioners, "reordering_to_mimic_autograd_engine", order))
         return partitioners.min_cut_rematerialization_partition(copied(joint), inputs, **options)
 
 

@@ -1,0 +1,180 @@
+"""Budgets under torch.compile in training loops: several threads, bytes that the caller comes to hold, open
+forwards, pickled modules, autocast and checkpoints."""
+
+import io
+import pickle
+import threading
+
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+import inductor_test
+import rematlas
+from rematlas.library import ops
+
+ROWS, WIDTH = 2048, 32
+ROUNDING = 1e-6
+
+
+class Layers(nn.Module):
+    """Layers whose results are cheap to compute again."""
+
+    def __init__(self, count=3, is_checkpointed=False):
+        super().__init__()
+        torch.manual_seed(0)
+        self.layers = nn.ModuleList(nn.Linear(WIDTH, WIDTH) for _ in range(count))
+        self.is_checkpointed = is_checkpointed
+
+    def part(self, layer, x):
+        return torch.tanh(torch.sigmoid(layer(x)) * x) + x
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = (
+                checkpoint(self.part, layer, x, use_reentrant=False)
+                if self.is_checkpointed
+                else self.part(layer, x)
+            )
+        return x.square().mean()
+
+
+def sample():
+    return torch.randn(ROWS, WIDTH, generator=torch.Generator().manual_seed(1))
+
+
+def trained(compiled, module, count=3):
+    """Trains some steps. Returns the largest gradient of each step, and the largest peak bytes of a step."""
+    found, peak, x = [], 0, sample()
+    for _ in range(count):
+        ops.reset_counted_peak()
+        compiled(x).backward()
+        peak = max(peak, ops.counted_peak_bytes())
+        found.append([parameter.grad.abs().max().item() for parameter in module.parameters()])
+        module.zero_grad()
+    return found, peak
+
+
+class Loops(inductor_test.Case):
+    def test_threads_compile_at_the_same_time(self):
+        plain = Layers()
+        wanted, _ = trained(torch.compile(plain), plain)
+        torch._dynamo.reset()
+        found, failed = {}, []
+
+        def train(name, compiled, module):
+            try:
+                found[name] = trained(compiled, module)[0]
+            except Exception as error:
+                failed.append(error)
+
+        modules = [Layers() for _ in range(3)]
+        ways = [
+            rematlas.compile(modules[0], "80%"),
+            rematlas.compile(modules[1], "80%"),
+            torch.compile(modules[2]),
+        ]
+        threads = [
+            threading.Thread(target=train, args=(number, way, module))
+            for number, (way, module) in enumerate(zip(ways, modules))
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failed, [])
+        for name in range(3):
+            for ours, theirs in zip(found[name], wanted, strict=True):
+                for a, b in zip(ours, theirs, strict=True):
+                    self.assertLessEqual(abs(a - b), ROUNDING * b)
+
+    def budget_of(self, share):
+        """Returns the bytes of a share of the step that torch.compile alone makes."""
+        module = Layers()
+        compiled = rematlas.compile(module, "1GiB")
+        trained(compiled, module, 2)
+        torch._dynamo.reset()
+        return int(share * rematlas.status(compiled).graphs[0].plain_bytes)
+
+    def test_a_cached_step_keeps_its_bytes_beside_more(self):
+        budget, more = self.budget_of(0.9), []
+        for held in (0, 1 << 16):
+            more.append(torch.zeros(held, dtype=torch.uint8))
+            torch._dynamo.reset()
+            module = Layers()
+            compiled = rematlas.compile(module, budget)
+            self.assertLessEqual(trained(compiled, module)[1], budget, held)
+            (graph,) = rematlas.status(compiled).graphs
+            self.assertLessEqual(graph.measured_bytes, budget)
+
+    def test_two_open_forwards_get_the_smallest_step(self):
+        module, x = Layers(), sample()
+        plain = torch.compile(module)
+
+        def peak_of(step):
+            ops.reset_counted_peak()
+            (step(x) + step(2 * x)).backward()
+            module.zero_grad()
+            return ops.counted_peak_bytes()
+
+        whole = [peak_of(plain) for _ in range(2)][-1]
+        torch._dynamo.reset()
+        compiled = rematlas.compile(module, self.budget_of(1.05))
+        with self.assertLogs("rematlas", "WARNING") as told:
+            peaks = [peak_of(compiled) for _ in range(5)]
+        self.assertEqual(len(told.output), 1)
+        self.assertLess(peaks[-1], 0.9 * whole)
+
+    def test_a_share_is_of_the_step_without_what_comes_beside_it(self):
+        module = Layers()
+        compiled = rematlas.compile(module, "90%")
+        held = torch.optim.AdamW(module.parameters())
+        for _ in range(4):
+            compiled(sample()).backward()
+            held.step()
+            held.zero_grad()
+        (graph,) = rematlas.status(compiled).graphs
+        self.assertLessEqual(graph.measured_bytes, graph.budget_bytes)
+
+    def test_a_pickled_module_keeps_its_budget(self):
+        budget = self.budget_of(0.9)
+        module = Layers()
+        compiled = rematlas.compile(module, budget)
+        wanted, _ = trained(compiled, module)
+        torch._dynamo.reset()
+        copy = pickle.loads(pickle.dumps(compiled))
+        found, peak = trained(copy, copy)
+        self.assertEqual(len(found), len(wanted))
+        self.assertLessEqual(peak, budget + sum(parameter.nbytes for parameter in module.parameters()))
+        whole = io.BytesIO()
+        torch.save(compiled, whole)
+        self.assertGreater(whole.tell(), 0)
+
+    def test_rounding_of_autocast_is_no_fault(self):
+        class Cast(Layers):
+            def forward(self, x):
+                with torch.autocast("cpu", torch.bfloat16):
+                    return super().forward(x)
+
+        module = Cast()
+        compiled = rematlas.compile(module, "90%", compare=True)
+        trained(compiled, module)
+        self.assertIsNotNone(rematlas.status(compiled).difference)
+
+    def test_a_share_of_a_step_with_checkpoints_is_of_that_step(self):
+        module = Layers(6, is_checkpointed=True)
+        whole = trained(torch.compile(module), module)[1]
+        torch._dynamo.reset()
+        compiled = rematlas.compile(module, "100%")
+        self.assertLessEqual(trained(compiled, module)[1], 1.01 * whole)
+
+    def test_what_cannot_be_compiled_is_refused_at_once(self):
+        for limit in (0, -1, "3"):
+            with self.assertRaisesRegex(ValueError, "time_limit"):
+                rematlas.compile(Layers(), "80%", time_limit=limit)
+            with self.assertRaisesRegex(ValueError, "time_limit"):
+                rematlas.compile_options("80%", time_limit=limit)
+        with self.assertRaisesRegex(TypeError, "a module or a function"):
+            rematlas.compile(3, "80%")
+        with self.assertRaisesRegex(ValueError, r"rematlas.remove\(model\)"):
+            rematlas.compile(rematlas.apply(Layers(), "80%"), "80%")
