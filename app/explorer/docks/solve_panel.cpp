@@ -187,6 +187,9 @@ void SolvePanel::connect_solver() {
     connect(&session_, &Session::graph_changed, this, &SolvePanel::show_idle);
     connect(&session_, &Session::graph_changed, this, &SolvePanel::show_budget);
     connect(&session_, &Session::schedule_changed, this, &SolvePanel::show_schedule);
+    connect(&session_, &Session::known_changed, this, [this] {
+        if (failed_budget_.isEmpty()) show_schedule();
+    });
     connect(&session_.solver, &SolveController::started, this, &SolvePanel::show_running);
     connect(&session_.solver, &SolveController::finished, this, &SolvePanel::show_idle);
     connect(&session_.solver, &SolveController::improved, this, &SolvePanel::show_improvement);

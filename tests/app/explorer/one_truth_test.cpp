@@ -84,6 +84,22 @@ TEST_F(OneTruth, ABoundOfALargerBudgetCountsForASmallerOneInAllViews) {
         }
 }
 
+TEST_F(OneTruth, ABoundThatIsLearntLaterIsToldOfThePlanThatIsShown) {
+    open(write_chain(folder, 8));
+    session().solver.set_solve_function(
+        [](const LoadedGraph& graph, const SolveRequest& request, const Progress&) {
+            Result<Outcome> found = rematlas::solve(Problem{graph.graph, graph.flat},
+                                                    {.solver = "chen-greedy", .budget = request.budget});
+            std::get<Schedule>(found->answer).bound.reset();
+            return found;
+        });
+    solve("60%");
+    const std::string before = label("answer");
+    sweep({"atlas"}, 6);
+    EXPECT_NE(label("answer"), before);
+    expect_one_figure();
+}
+
 TEST_F(OneTruth, ARandomWalkNeverFindsTwoFiguresForOneQuestion) {
     open(write_chain(folder, 8));
     std::mt19937 random(11);
