@@ -7,10 +7,12 @@ import threading
 
 import torch
 from torch import nn
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils.checkpoint import checkpoint
 
 import inductor_test
 import rematlas
+from rematlas.inductor.plain_comparison import farthest, rounding_of
 from rematlas.library import ops
 
 ROWS, WIDTH = 2048, 32
@@ -151,15 +153,17 @@ class Loops(inductor_test.Case):
         self.assertGreater(whole.tell(), 0)
 
     def test_rounding_of_autocast_is_no_fault(self):
-        class Cast(Layers):
-            def forward(self, x):
-                with torch.autocast("cpu", torch.bfloat16):
-                    return super().forward(x)
+        def step(x):
+            with torch.autocast("cpu", torch.bfloat16):
+                return (x @ x).float().sum()
 
-        module = Cast()
-        compiled = rematlas.compile(module, "90%", compare=True)
-        trained(compiled, module)
-        self.assertIsNotNone(rematlas.status(compiled).difference)
+        of_autocast = rounding_of(make_fx(step)(torch.ones(4, 4)).graph)
+        of_floats = rounding_of(make_fx(lambda x: (x @ x).sum())(torch.ones(4, 4)).graph)
+        exact = torch.ones(3)
+        rounded = {0: exact * 1.001}
+        self.assertGreater(farthest("output", rounded, {0: exact}, of_autocast), 0)
+        with self.assertRaises(rematlas.Refused):
+            farthest("output", rounded, {0: exact}, of_floats)
 
     def test_a_share_of_a_step_with_checkpoints_is_of_that_step(self):
         module = Layers(6, is_checkpointed=True)
@@ -167,6 +171,15 @@ class Loops(inductor_test.Case):
         torch._dynamo.reset()
         compiled = rematlas.compile(module, "100%")
         self.assertLessEqual(trained(compiled, module)[1], 1.01 * whole)
+
+    def test_a_share_that_is_too_small_is_refused_with_the_bytes_that_bytes_are_refused_with(self):
+        needed = []
+        for budget in ("5%", 1):
+            torch._dynamo.reset()
+            with self.assertRaises(rematlas.Infeasible) as refused:
+                rematlas.compile(Layers(), budget)(sample())
+            needed.append(refused.exception.needed)
+        self.assertLessEqual(abs(needed[0] - needed[1]), needed[1] // 20)
 
     def test_what_cannot_be_compiled_is_refused_at_once(self):
         for limit in (0, -1, "3"):

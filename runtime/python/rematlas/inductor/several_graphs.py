@@ -228,8 +228,8 @@ class StepOfGraphs:
         most = max(self.peaks(self.least))
         if most <= budget:
             return
-        if len(self.least) == 1:
-            raise self.graphs[0].no_room(most)
+        if len(self.least) == 1:  # its cut saves as little as it can, and others may have a smaller peak
+            raise self.graphs[0].no_room(min(most, self.graphs[0].smallest().lowered_bytes))
         needed = f"{most} bytes" if self.has_run_backward else f"at least {most} bytes"
         raise Infeasible(
             f"rematlas: the budget of {budget} bytes is not kept: the {len(self.least)} graphs of the"
