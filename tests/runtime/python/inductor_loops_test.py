@@ -127,6 +127,18 @@ class Loops(inductor_test.Case):
         self.assertEqual(len(told.output), 1)
         self.assertLess(peaks[-1], 0.9 * whole)
 
+    def test_a_step_goes_on_whatever_comes_beside_it(self):
+        module = Layers()
+        compiled = rematlas.compile(lambda x: module(x).exp(), self.budget_of(1.05))
+        held = []
+        with self.assertLogs("rematlas", "WARNING") as told:
+            for step in range(6):
+                if step == 2:
+                    held.append(torch.zeros(1 << 22))
+                compiled(sample()).sigmoid().backward()
+                module.zero_grad()
+        self.assertEqual(len(told.output), 1)
+
     def test_a_share_is_of_the_step_without_what_comes_beside_it(self):
         module = Layers()
         compiled = rematlas.compile(module, "90%")

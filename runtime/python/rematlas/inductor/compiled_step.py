@@ -7,6 +7,7 @@ import threading
 import uuid
 
 import torch
+from torch._dynamo.convert_frame import compile_lock
 from torch._dynamo.exc import FailOnRecompileLimitHit
 from torch.utils import _pytree as pytree
 
@@ -208,8 +209,7 @@ class BudgetedStep:
             return self.first_call(args, kwargs, device)
         except Infeasible as error:
             refusal = without_frames(error)
-        self.times_anew, self.is_told = MOST_TIMES_ANEW, True
-        log.warning("%s. More lives beside the step than when it was compiled; it goes on.", refusal)
+        self.go_on(refusal)
         asked, self.budget = self.budget, StepBudget.parse(refusal.needed + refusal.needed // SLACK)
         self.compile(WhatIsLeft())
         try:
@@ -219,6 +219,13 @@ class BudgetedStep:
         finally:
             self.budget = asked
         return self.run(args, kwargs)
+
+    def go_on(self, refusal: Infeasible) -> None:
+        """From now on runs the step as it is. Says once why the budget is not kept."""
+        self.times_anew = MOST_TIMES_ANEW
+        if not self.is_told:
+            log.warning("%s. More lives beside the step than when it was compiled; it goes on.", refusal)
+        self.is_told = True
 
     def call_of_one_graph(self, known: StepRecord, args, kwargs, device):
         """Runs the step. Uses the decisions about cuts in the record `known` if there are any; without them,
@@ -275,20 +282,24 @@ class BudgetedStep:
 
     def is_cut_anew(self) -> bool:
         """Chooses the cuts of all graphs together if a whole step has been measured. Returns whether the
-        graphs are compiled again. Raises Infeasible."""
+        graphs are compiled again. Raises Infeasible, unless the step has been compiled anew: then training
+        has begun, and it goes on with the graphs that there are."""
         if self.measured is None:
             return False
         decisions, refusal, measured = [], None, self.measured
         try:
             if measured.graphs:
                 pauses = measured.pauses.so_far()
-                with code_runs.left_out():
+                with compile_lock, code_runs.left_out():
                     decisions = measured.decisions(pauses)
         except Infeasible as error:
-            refusal = error
-        if refusal is not None:
-            raise without_frames(refusal)
+            refusal = without_frames(error)
+        if refusal is not None and self.times_anew == 0:
+            raise refusal
         self.end_measuring()
+        if refusal is not None:
+            self.go_on(refusal)
+            return False
         if decisions:
             self.compile_decided(decisions, measured.between)
         elif measured.between is not None:

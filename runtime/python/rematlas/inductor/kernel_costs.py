@@ -232,7 +232,8 @@ def kept(found: dict, node: Node, layouts, measure):
 
 
 def measured_by(measure, node: Node, layouts):
-    if node.target._schema.is_mutable or node.target.namespace != "aten":
+    is_of_torch = isinstance(node.target, torch._ops.OpOverload) and node.target.namespace == "aten"
+    if not is_of_torch or node.target._schema.is_mutable:
         return None
     if len(tensors_read(node)) != len(layouts):
         return None
