@@ -4031,10 +4031,6 @@ Ohne Gewähr, soweit das Recht es erlaubt.</translation>
 <context>
     <name>Session</name>
     <message>
-        <source>%1, best so far</source>
-        <translation>%1, bisher bester</translation>
-    </message>
-    <message>
         <source>%1 of %2</source>
         <translation>%1 von %2</translation>
     </message>

@@ -381,7 +381,7 @@ void Session::keep_left_in_file(const LoadedGraph& graph, const Schedule& left) 
     for (const PlanRow& plan : read_journal(file, graph.graph.sha256).plans)
         if (serves_as_well(*plan.schedule, left)) return;
     const PlanRow plan{.key = key_of(left),
-                       .name = tr("%1, best so far").arg(text(left.solver)),
+                       .name = PlanList::tr("%1, best so far").arg(text(left.solver)),
                        .origin = PlanRow::Origin::best_so_far,
                        .schedule = std::make_shared<const Schedule>(left),
                        .file = {}};
