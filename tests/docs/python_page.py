@@ -46,7 +46,7 @@ GROUPS = {
 RETURNED = {
     "Status": (("training_status.py", "PlanInfo"), ("compiled/answers.py", "Eviction")),
     "compile": (
-        ("inductor/compiled_step.py", "CompiledStatus"),
+        ("inductor/compiled_status.py", "CompiledStatus"),
         ("inductor/compiled_graph.py", "CompiledGraph"),
         ("inductor/plain_comparison.py", "Difference"),
     ),

@@ -35,12 +35,16 @@ def is_planned(model) -> bool:
 
 def of(model) -> PlannedModule:
     module = planned_part(model)
-    if not is_planned(module):
+    if is_planned(module):
+        return module._compiled_call_impl
+    if is_compiled(module):
         raise ValueError(
-            f"rematlas: nothing is applied to this {type(module).__name__}: call rematlas.apply(model,"
-            " budget)"
+            "rematlas: rematlas.compile has not made this compiled module, or it is a copy, which has no"
+            " status: call rematlas.compile(model, budget) with the module that was compiled"
         )
-    return module._compiled_call_impl
+    raise ValueError(
+        f"rematlas: nothing is applied to this {type(module).__name__}: call rematlas.apply(model, budget)"
+    )
 
 
 def apply(

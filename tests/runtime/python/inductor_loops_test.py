@@ -4,14 +4,17 @@ forwards, pickled modules, autocast and checkpoints."""
 import io
 import pickle
 import threading
+from unittest import mock
 
 import torch
+import torch._inductor.config as inductor_config
 from torch import nn
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils.checkpoint import checkpoint
 
 import inductor_test
 import rematlas
+from rematlas.inductor import compiled_graph
 from rematlas.inductor.plain_comparison import farthest, rounding_of
 from rematlas.library import ops
 
@@ -159,6 +162,8 @@ class Loops(inductor_test.Case):
         copy = pickle.loads(pickle.dumps(compiled))
         found, peak = trained(copy, copy)
         self.assertEqual(len(found), len(wanted))
+        with self.assertRaisesRegex(ValueError, "or it is a copy"):
+            rematlas.status(copy)
         self.assertLessEqual(peak, budget + sum(parameter.nbytes for parameter in module.parameters()))
         whole = io.BytesIO()
         torch.save(compiled, whole)
@@ -192,6 +197,30 @@ class Loops(inductor_test.Case):
                 rematlas.compile(Layers(), budget)(sample())
             needed.append(refused.exception.needed)
         self.assertLessEqual(abs(needed[0] - needed[1]), needed[1] // 20)
+
+    def test_a_mode_with_cuda_graphs_keeps_a_budget(self):
+        budget = self.budget_of(0.8)
+        module = Layers()
+        compiled = rematlas.compile(module, budget, mode="reduce-overhead")
+        _, peak = trained(compiled, module)
+        self.assertLessEqual(peak, budget)
+        self.assertTrue(rematlas.status(compiled).graphs[0].schedule_text)
+
+    def test_later_cuts_have_the_options_of_the_caller(self):
+        module, seen = nn.Sequential(*(inductor_test.Block(0.1) for _ in range(3))), []
+        compiled = rematlas.compile(module, "70%", options={"epilogue-fusion": False})
+        lower = compiled_graph.memory_of_texts
+
+        def noted(*arguments):
+            seen.append(inductor_config.epilogue_fusion)
+            return lower(*arguments)
+
+        with mock.patch.object(compiled_graph, "memory_of_texts", noted):
+            for _ in range(3):
+                y = compiled(inductor_test.sample())
+                (y.exp() * y.sigmoid() * y.tanh()).square().mean().backward()
+        self.assertGreater(len(seen), 1)
+        self.assertNotIn(True, seen)
 
     def test_what_cannot_be_compiled_is_refused_at_once(self):
         for limit in (0, -1, "3"):

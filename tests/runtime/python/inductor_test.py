@@ -189,6 +189,8 @@ class Budgets(Case):
         self.assertLessEqual(graph.lowered_bytes, graph.budget_bytes)
         self.assertLessEqual(graph.measured_bytes, graph.budget_bytes)
         self.assertGreater(graph.measured_bytes, graph.budget_bytes * 9 // 10)
+        share = (graph.budget_bytes - graph.beside_bytes) / (graph.plain_bytes - graph.beside_bytes)
+        self.assertAlmostEqual(share, 0.7, 5)
 
 
 @torch.library.custom_op("inductor_test::drifting", mutates_args=())

@@ -1,5 +1,6 @@
-"""A step that `rematlas.compile` has made, and its status."""
+"""A step that `rematlas.compile` has made."""
 
+import contextlib
 import functools
 import gc
 import logging
@@ -16,7 +17,7 @@ from ..errors import Infeasible
 from . import code_runs, graph_records, plain_comparison
 from .budget import StepBudget
 from .graph_records import StepRecord
-from .partitioner import Partitioner
+from .partitioner import IN_ONE_FUNCTION, Partitioner
 from .several_graphs import (
     Decided,
     LeastMemory,
@@ -45,7 +46,8 @@ class BudgetedStep:
         mode, given = options.pop("mode", None), options.pop("options", None) or {}
         if mode is not None:
             given = {**torch._inductor.list_mode_options(mode), **given}
-        self.inductor_options, self.options = given, options
+        given = {name.replace("-", "_"): value for name, value in given.items()}
+        self.inductor_options, self.options = {**IN_ONE_FUNCTION, **given}, options
         self.beside_bytes = 0  # MiB of tensors outside of the step at its first call
         self.passing_bytes = 0  # bytes of the copied state, which exists only during the first call
         self.held_then = 0  # bytes that the caller held besides the arguments when the step was compiled
@@ -264,6 +266,13 @@ class BudgetedStep:
         code_runs.leave(self)
         self.measured = None
 
+    @contextlib.contextmanager
+    def cutting(self):
+        """A context in which the step's graphs can be cut while torch does not compile the step: torch's
+        options are the caller's, and the memory that planning takes does not count."""
+        with compile_lock, code_runs.left_out(), torch._inductor.config.patch(self.inductor_options):
+            yield
+
     def call_with_least_memory(self, args, kwargs, device):
         least, refusal = LeastMemory(device), None
         self.compile(least)
@@ -271,7 +280,7 @@ class BudgetedStep:
             outputs = self.measured_run(args, kwargs)
         try:
             step = StepOfGraphs(least, least.pauses.so_far())
-            with code_runs.left_out():
+            with self.cutting():
                 step.check(step.budget())
             return outputs
         except Infeasible as error:
@@ -290,7 +299,7 @@ class BudgetedStep:
         try:
             if measured.graphs:
                 pauses = measured.pauses.so_far()
-                with compile_lock, code_runs.left_out():
+                with self.cutting():
                     decisions = measured.decisions(pauses)
         except Infeasible as error:
             refusal = without_frames(error)
@@ -372,10 +381,11 @@ class BudgetedStep:
         budget = self.budget.bytes or peak
         if peak > budget and not self.is_told:
             self.is_told = True
+            smaller = f"a budget of {2 * budget - peak}, or " if 2 * budget > peak else ""
             log.warning(
                 "rematlas: a compiled step has taken %d bytes of a budget of %d: more lives beside the"
-                " step than when it was compiled; give it a budget of %d",
-                *(peak, budget, 2 * peak - budget),
+                " step than when it was compiled; give it %sa smaller batch",
+                *(peak, budget, smaller),
             )
 
     @property
@@ -388,47 +398,6 @@ def bytes_of_arguments(args, kwargs, device) -> int:
     tensors = [value for value in pytree.tree_leaves((args, kwargs)) if isinstance(value, torch.Tensor)]
     storages = {tensor.untyped_storage()._cdata: tensor.untyped_storage() for tensor in tensors}
     return sum(storage.nbytes() for storage in storages.values() if storage.device == device)
-
-
-class CompiledStatus:
-    """The status of a step that `compile` has made."""
-
-    def __init__(self, step):
-        self._step = step
-
-    @property
-    def graphs(self) -> list:
-        """A CompiledGraph for each graph of the step that has a backward."""
-        return list(self._step.graphs)
-
-    @property
-    def difference(self):
-        """The Difference of outputs and gradients from the plainly compiled step; None if they were not
-        compared."""
-        return self._step.difference
-
-    def __repr__(self):
-        count = len(self.graphs)
-        graphs = "1 graph" if count == 1 else f"{count} graphs"
-        peaks = [graph.measured_bytes for graph in self.graphs if graph.measured_bytes is not None]
-        measured = f"{max(peaks)} bytes measured" if peaks else "not measured yet"
-        lines = [f"compiled under a budget of {self._step.budget.text}: {graphs}, {measured}"]
-        for graph in self.graphs:
-            way, alone = "as torch.compile cuts it", ""
-            if graph.schedule_text:
-                alone = "at least "
-                tries = "1 try" if graph.tries == 1 else f"{graph.tries} tries"
-                way = f"overhead {graph.overhead:.4f} by plan, {tries}"
-            lines.append(
-                f"{graph.lowered_bytes} bytes of {graph.budget_bytes} ({alone}{graph.plain_bytes} under"
-                f" torch.compile alone), {way}"
-            )
-        if self.difference is not None:
-            lines.append(
-                f"outputs are {self.difference.outputs:.1e} apart from those under torch.compile alone,"
-                f" gradients {self.difference.gradients:.1e}"
-            )
-        return "\n".join(lines)
 
 
 def without_frames(error):

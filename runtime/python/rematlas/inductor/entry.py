@@ -18,10 +18,11 @@ def compile_options(budget, *, time_limit=SECONDS) -> dict:
     """
     check_time_limit(time_limit)
     from .budget import StepBudget
-    from .partitioner import Partitioner
+    from .partitioner import IN_ONE_FUNCTION, Partitioner
     from .several_graphs import WhatIsLeft
 
-    return {"custom_partitioner_fn": Partitioner(StepBudget.parse(budget), time_limit, WhatIsLeft())}
+    partitioner = Partitioner(StepBudget.parse(budget), time_limit, WhatIsLeft())
+    return {"custom_partitioner_fn": partitioner, **IN_ONE_FUNCTION}
 
 
 def compile(model_or_function, budget, *, time_limit=SECONDS, compare=False, **options):
@@ -85,6 +86,6 @@ def compiled_status(made):
     step = getattr(made, "__dict__", {}).get(STEP)
     if step is None:
         return None
-    from .compiled_step import CompiledStatus
+    from .compiled_status import CompiledStatus
 
     return CompiledStatus(step)

@@ -198,7 +198,7 @@ def lower(graph: GraphToLower, is_wanted, ahead: CodeAhead) -> bool:
                 graph.copy(),
                 graph.arguments(),
                 static_input_idxs=range(static),
-                cudagraphs=compile_fx.BoxedBool(False),
+                cudagraphs=compile_fx.BoxedBool(inductor_config.triton.cudagraphs),
                 is_backward=graph.is_backward,
             )
     except _Left:

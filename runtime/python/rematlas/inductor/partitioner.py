@@ -17,6 +17,9 @@ from .larger_sizes import limit
 from .plain_comparison import rounding_of
 from .several_graphs import SeveralGraphs, WhatIsLeft
 
+# With CUDA graphs, inductor would move kernels into functions of their own, in another order than planned.
+IN_ONE_FUNCTION = {"graph_partition": False}
+
 
 @functools.cache
 def digest_of_sources() -> str:

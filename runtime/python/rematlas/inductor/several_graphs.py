@@ -112,10 +112,11 @@ class OneGraph(MeasuredStep):
         (graph,), (cut,) = self.graphs, self.cuts
         self.between = PausePerByte(pauses[1].peak_bytes, pauses[1].kept_bytes, graph.returned_bytes)
         lowered_bytes = graph.know_between(pauses[1], cut)
+        if graph.plain is not None:
+            self.told.plain_bytes = graph.alone_bytes()
+            self.told.budget_bytes = graph.budget.of(self.told.plain_bytes, graph.beside_bytes)
         if lowered_bytes <= self.told.budget_bytes:
             self.told.lowered_bytes = lowered_bytes
-            if graph.plain is not None:
-                self.told.plain_bytes = graph.alone_bytes()
             return []
         _, told = graph.cut()
         return [Decision(graph.digest(), graph.best.answer, told, graph.growth)]
