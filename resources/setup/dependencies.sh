@@ -5,11 +5,13 @@
 packages_build="g++>=4:12 cmake>=3.25 ninja-build ccache make pkg-config python3>=3.11 python3-venv git ca-certificates"
 packages_core="nlohmann-json3-dev>=3.11 libsodium-dev>=1.0.18 libcli11-dev>=2.1 libgtest-dev>=1.12 libgmock-dev>=1.12 libglpk-dev>=5.0"
 packages_pictures="libcairo2-dev>=1.16 libgraphviz-dev>=2.42 fonts-dejavu-core"
-packages_serve="libmicrohttpd-dev>=0.9.75"  # HTTP of rematlas serve, whose page has pictures
+# The command `rematlas serve` needs an HTTP library.
+packages_serve="libmicrohttpd-dev>=0.9.75"
 packages_explorer="qtbase5-dev>=5.15 libqt5svg5-dev>=5.15 qttools5-dev>=5.15 qttools5-dev-tools>=5.15 xvfb xauth"
 packages_appimage="squashfs-tools>=1:4.5 libsquashfuse-dev>=0.1.105 libzstd-dev liblzma-dev liblz4-dev liblzo2-dev zlib1g-dev"
 packages_docs="python3>=3.11 python3-venv ca-certificates"
-packages_browser="chromium"  # 120 MB: the pages of reports are tested in it
+# Tests open the pages of reports in this browser, which takes 120 MB.
+packages_browser="chromium"
 
 # Python packages of .venv, apart from torch and torchvision: transformers and timm have the models of some
 # tests. Without expecttest, torch's list of ops and of their sample inputs cannot be imported. ruff formats
