@@ -5,25 +5,26 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Returns the bytes as a text; an empty text for 0 bytes.
-QString held_text(Bytes bytes) {
-    return bytes.value > 0 ? bytes_text(bytes) : QString();
+/// Returns the bytes with an empty text for 0 bytes.
+Figure held_figure(Bytes bytes) {
+    return {bytes, bytes.value > 0 ? bytes_text(bytes) : QString()};
 }
 
-QString runs_text(int runs, bool on_host) {
-    return on_host ? DifferencesTable::tr("on the host") : QString::number(runs);
+Figure runs_figure(int runs, bool on_host) {
+    return on_host ? Figure(runs, DifferencesTable::tr("on the host")) : Figure(runs);
 }
 
 }  // namespace
 
+DifferencesTable::DifferencesTable(QObject* parent) : FiguresTable(parent) {
+    set_columns();
+}
+
 void DifferencesTable::set_compared(ComparedPtr compared) {
     beginResetModel();
     compared_ = std::move(compared);
+    set_columns();
     endResetModel();
-}
-
-Selected DifferencesTable::selected_at(int row) const {
-    return Selected::of(at(row).op);
 }
 
 int DifferencesTable::row_of(const Selected& selected) const {
@@ -32,59 +33,28 @@ int DifferencesTable::row_of(const Selected& selected) const {
     return -1;
 }
 
-int DifferencesTable::rowCount(const QModelIndex& parent) const {
-    return parent.isValid() || !compared_ ? 0 : static_cast<int>(compared_->found.ops.size());
-}
-
-std::vector<FiguresTable::Column> DifferencesTable::columns() const {
+/// Sets the columns, whose titles have the names of the plans.
+void DifferencesTable::set_columns() {
     const QString a = compared_ ? compared_->name_a : QString(),
                   b = compared_ ? compared_->name_b : QString();
-    return {
-        {tr("Op"), tr("What runs differently, or lies in memory at one peak and not at the other"), false},
-        {tr("Module"), tr("The part of the model that it belongs to"), false},
-        {tr("Runs, %1").arg(a), tr("How often plan %1 runs it").arg(a), true},
-        {tr("Runs, %1").arg(b), tr("How often plan %1 runs it").arg(b), true},
-        {tr("Time"), tr("That its runs on the device take in %1, less those in %2").arg(b, a), true},
-        {tr("At the peak of %1").arg(a), tr("What it made that lies in memory when %1 needs the most").arg(a),
-         true},
-        {tr("At the peak of %1").arg(b), tr("What it made that lies in memory when %1 needs the most").arg(b),
-         true}};
-}
-
-QString DifferencesTable::text_at(int row, int column) const {
-    const OpDifference& op = at(row);
-    switch (column) {
-        case name:
-            return numbered_op(*compared_->a->graph, op.op);
-        case module:
-            return text(compared_->a->graph->graph.ops[op.op].module);
-        case runs_a:
-            return runs_text(op.runs_a, op.on_host_a);
-        case runs_b:
-            return runs_text(op.runs_b, op.on_host_b);
-        case time:
-            return op.time.value == 0 ? QString() : signed_time(op.time);
-        case peak_a:
-            return held_text(op.at_peak_a);
-        default:
-            return held_text(op.at_peak_b);
-    }
-}
-
-QVariant DifferencesTable::value_at(int row, int column) const {
-    const OpDifference& op = at(row);
-    switch (column) {
-        case runs_a:
-            return op.runs_a;
-        case runs_b:
-            return op.runs_b;
-        case time:
-            return static_cast<qint64>(op.time.value);
-        case peak_a:
-            return static_cast<qint64>(op.at_peak_a.value);
-        default:
-            return static_cast<qint64>(op.at_peak_b.value);
-    }
+    columns_.clear();
+    add(tr("Op"), tr("What runs differently, or lies in memory at one peak and not at the other"), words,
+        [this](int row) { return numbered_op(*compared_->a->graph, at(row).op); });
+    add(tr("Module"), tr("The part of the model that it belongs to"), words,
+        [this](int row) { return text(compared_->a->graph->graph.ops[at(row).op].module); });
+    add(tr("Runs, %1").arg(a), tr("How often plan %1 runs it").arg(a), count,
+        [this](int row) { return runs_figure(at(row).runs_a, at(row).on_host_a); });
+    add(tr("Runs, %1").arg(b), tr("How often plan %1 runs it").arg(b), count,
+        [this](int row) { return runs_figure(at(row).runs_b, at(row).on_host_b); });
+    add(tr("Time"), tr("That its runs on the device take in %1, less those in %2").arg(b, a), count,
+        [this](int row) {
+            const Nanoseconds time = at(row).time;
+            return Figure(time, time.value == 0 ? QString() : signed_time(time));
+        });
+    add(tr("At the peak of %1").arg(a), tr("What it made that lies in memory when %1 needs the most").arg(a),
+        count, [this](int row) { return held_figure(at(row).at_peak_a); });
+    add(tr("At the peak of %1").arg(b), tr("What it made that lies in memory when %1 needs the most").arg(b),
+        count, [this](int row) { return held_figure(at(row).at_peak_b); });
 }
 
 }  // namespace rematlas::explorer

@@ -9,23 +9,19 @@ namespace rematlas::explorer {
 class DifferencesTable : public FiguresTable {
     Q_OBJECT
   public:
-    enum Place { name, module, runs_a, runs_b, time, peak_a, peak_b, column_count };
-
-    using FiguresTable::FiguresTable;
+    explicit DifferencesTable(QObject* parent = nullptr);
 
     /// Shows a row for each op that the plans treat differently. Shows no rows if `compared` is null.
     void set_compared(ComparedPtr compared);
 
-    Selected selected_at(int row) const override;
+    Selected selected_at(int row) const override { return Selected::of(at(row).op); }
     int row_of(const Selected& selected) const override;
-    int rowCount(const QModelIndex& parent = {}) const override;
 
   protected:
-    std::vector<Column> columns() const override;
-    QString text_at(int row, int column) const override;
-    QVariant value_at(int row, int column) const override;
+    int rows() const override { return compared_ ? static_cast<int>(compared_->found.ops.size()) : 0; }
 
   private:
+    void set_columns();
     const OpDifference& at(int row) const { return compared_->found.ops[static_cast<std::size_t>(row)]; }
 
     ComparedPtr compared_;

@@ -3,44 +3,46 @@
 #include <QStringList>
 
 #include "app/explorer/models/csv_table.h"
+#include "app/explorer/words/wording.h"
 
 namespace rematlas::explorer {
 
 int FiguresTable::columnCount(const QModelIndex& parent) const {
-    // The number of columns is computed only once. Views ask for it once per row, and making and translating
-    // all titles each time would block the window.
-    if (count_ == 0) count_ = static_cast<int>(columns().size());
-    return parent.isValid() ? 0 : count_;
+    return parent.isValid() ? 0 : static_cast<int>(columns_.size());
 }
 
 QVariant FiguresTable::data(const QModelIndex& index, int role) const {
     if (!index.isValid()) return {};
-    switch (role) {
-        case Qt::DisplayRole:
-        case Qt::ToolTipRole:
-            return text_at(index.row(), index.column());
-        case value_role:
-            return columns()[static_cast<std::size_t>(index.column())].number
-                       ? value_at(index.row(), index.column())
-                       : QVariant(text_at(index.row(), index.column()));
-        case Qt::TextAlignmentRole:
-            return int(Qt::AlignVCenter) |
-                   (columns()[static_cast<std::size_t>(index.column())].number ? Qt::AlignRight
-                                                                               : Qt::AlignLeft);
+    const Column& column = at(index.column());
+    if (role == Qt::TextAlignmentRole) return headerData(index.column(), Qt::Horizontal, role);
+    if (role != Qt::DisplayRole && role != Qt::ToolTipRole && role != value_role) return {};
+    const Figure figure = column.figure_of(index.row());
+    if (role == value_role) return figure.value;
+    if (figure.text) return *figure.text;
+    if (!figure.value.isValid()) return QString();
+    switch (column.unit) {
+        case bytes:
+            return bytes_text(Bytes(figure.value.toLongLong()));
+        case time:
+            return time_text(Nanoseconds(figure.value.toLongLong()));
+        case share:
+            return percent_text(figure.value.toDouble());
+        case overhead:
+            return overhead_text(figure.value.toDouble());
         default:
-            return {};
+            return figure.value.toString();
     }
 }
 
 QVariant FiguresTable::headerData(int section, Qt::Orientation orientation, int role) const {
+    static constexpr const char* unit_names[] = {"", "", "bytes", "ns", "ratio", "ratio"};
     if (orientation != Qt::Horizontal) return {};
-    const std::vector<Column> all = columns();
-    const Column& column = all[static_cast<std::size_t>(section)];
+    const Column& column = at(section);
     if (role == Qt::DisplayRole) return column.title;
     if (role == Qt::ToolTipRole) return column.meaning;
-    if (role == unit_role) return QString(column.unit);
+    if (role == unit_role) return QString(unit_names[column.unit]);
     if (role == Qt::TextAlignmentRole)
-        return int(Qt::AlignVCenter) | (column.number ? Qt::AlignRight : Qt::AlignLeft);
+        return int(Qt::AlignVCenter) | (is_number(section) ? Qt::AlignRight : Qt::AlignLeft);
     return {};
 }
 

@@ -1,14 +1,31 @@
 // A read-only table: the rows of a list, or the data that a painted view shows, for users who cannot see
-// pictures. Tables can be written to files. Each cell has a text and the value behind the text.
+// pictures. Tables can be written to files. Each cell has a value and a text.
 #pragma once
 
 #include <QAbstractTableModel>
 #include <QString>
+#include <concepts>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "app/explorer/loaded/selection.h"
 
 namespace rematlas::explorer {
+
+/// The value of a cell, and the text of the cell if the text does not follow from the value and the unit.
+struct Figure {
+    Figure() = default;  ///< an empty cell
+    Figure(const QString& words) : value(words) {}
+    Figure(double ratio) : value(ratio) {}
+    Figure(std::integral auto count) : value(static_cast<qint64>(count)) {}
+    template <class Tag>
+    Figure(Quantity<Tag> quantity) : Figure(quantity.value) {}
+    Figure(const Figure& of, const QString& shown) : value(of.value), text(shown) {}
+
+    QVariant value;
+    std::optional<QString> text;
+};
 
 class FiguresTable : public QAbstractTableModel {
     Q_OBJECT
@@ -20,29 +37,33 @@ class FiguresTable : public QAbstractTableModel {
     using QAbstractTableModel::QAbstractTableModel;
 
     /// Returns what a click on the row selects in all views; empty if it selects nothing.
-    virtual Selected selected_at(int row) const = 0;
+    virtual Selected selected_at(int) const { return {}; }
     /// Returns the row that shows the selected block or op; -1 if there is none.
-    virtual int row_of(const Selected& selected) const = 0;
+    virtual int row_of(const Selected&) const { return -1; }
 
-    bool is_number(int column) const { return columns()[static_cast<std::size_t>(column)].number; }
+    bool is_number(int column) const { return at(column).unit != words; }
+    int rowCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : rows(); }
     int columnCount(const QModelIndex& parent = {}) const override;
     QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
   protected:
+    enum Unit { words, count, bytes, time, share, overhead };
     struct Column {
         QString title, meaning;
-        bool number = false;
-        const char* unit = "";  ///< unit of the values: bytes, ns, ratio; empty for counts
+        Unit unit = words;
+        std::function<Figure(int row)> figure_of;
     };
-    virtual std::vector<Column> columns() const = 0;
-    virtual QString text_at(int row, int column) const = 0;
-    /// Returns the value of a cell. Called only for columns of numbers. An invalid value makes the cell
-    /// empty.
-    virtual QVariant value_at(int row, int column) const = 0;
+    virtual int rows() const = 0;
+    void add(const QString& title, const QString& meaning, Unit unit,
+             std::function<Figure(int row)> figure_of) {
+        columns_.push_back({title, meaning, unit, std::move(figure_of)});
+    }
+
+    std::vector<Column> columns_;
 
   private:
-    mutable int count_ = 0;  ///< number of columns; 0 if it is not yet computed
+    const Column& at(int column) const { return columns_[static_cast<std::size_t>(column)]; }
 };
 
 /// Returns rows as tab-separated text for spreadsheets, below a line of titles. `rows`: the rows of the model

@@ -9,26 +9,21 @@ namespace rematlas::explorer {
 class ItemsTable : public FiguresTable {
     Q_OBJECT
   public:
-    enum Place { name, phase, ops, made, kept, recomputed, offloaded, time, runs, decision, column_count };
-
-    using FiguresTable::FiguresTable;
+    explicit ItemsTable(QObject* parent = nullptr);
 
     /// Shows a row for each item of the ladder. Shows no rows if `ladder` is null.
     void set_ladder(LadderPtr ladder);
 
-    Selected selected_at(int row) const override;
+    Selected selected_at(int row) const override { return selected_of(at(row)); }
     /// Returns the row of the item that shows the selected op. For a block, returns the row of its first
     /// item.
     int row_of(const Selected& selected) const override;
-    int rowCount(const QModelIndex& parent = {}) const override;
 
   protected:
-    std::vector<Column> columns() const override;
-    QString text_at(int row, int column) const override;
-    QVariant value_at(int row, int column) const override;
+    int rows() const override { return ladder_ ? static_cast<int>(ladder_->view.items.size()) : 0; }
 
   private:
-    const BlockViewItem& item_at(int row) const;
+    const BlockViewItem& at(int row) const { return ladder_->view.items[static_cast<std::size_t>(row)]; }
 
     LadderPtr ladder_;
 };

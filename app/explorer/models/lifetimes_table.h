@@ -9,28 +9,24 @@ namespace rematlas::explorer {
 class LifetimesTable : public FiguresTable {
     Q_OBJECT
   public:
-    enum Place { name, shape, bytes, made, maker, reads, freed, idle, source, column_count };
-
-    using FiguresTable::FiguresTable;
+    explicit LifetimesTable(QObject* parent = nullptr);
 
     /// Shows a row for each bar; no rows if `schedule` is null.
     void set_bars(SchedulePtr schedule, LifetimeBars bars);
 
     Selected selected_at(int row) const override;
     int row_of(const Selected& selected) const override;
-    int rowCount(const QModelIndex& parent = {}) const override;
 
   protected:
-    std::vector<Column> columns() const override;
-    QString text_at(int row, int column) const override;
-    QVariant value_at(int row, int column) const override;
+    int rows() const override { return schedule_ ? static_cast<int>(bars_.bars.size()) : 0; }
 
   private:
-    const LifetimeBar& bar_at(int row) const { return bars_.bars[static_cast<std::size_t>(row)]; }
-    QString start_of(int step) const;
+    const LifetimeBar& at(int row) const { return bars_.bars[static_cast<std::size_t>(row)]; }
+    Nanoseconds start_of(int step) const;
 
     SchedulePtr schedule_;
     LifetimeBars bars_;
+    std::size_t unused_ = 0;  ///< column whose unit follows the axis
 };
 
 }  // namespace rematlas::explorer

@@ -9,25 +9,18 @@ namespace rematlas::explorer {
 class MeasuredBlocks : public FiguresTable {
     Q_OBJECT
   public:
-    enum Place { place, bytes, from, until, address, words, column_count };
-
-    using FiguresTable::FiguresTable;
+    explicit MeasuredBlocks(QObject* parent = nullptr);
 
     /// Shows the blocks alive at this moment, the largest first.
     void show_at(MeasurementPtr measurement, std::size_t device, TraceMoment moment);
     /// Returns the bytes of all blocks in the table.
     Bytes total() const { return total_; }
 
-    Selected selected_at(int) const override { return {}; }
-    int row_of(const Selected&) const override { return -1; }
-    int rowCount(const QModelIndex& parent = {}) const override;
     /// The tooltip of a row is the whole call stack of the block's allocation.
     QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
 
   protected:
-    std::vector<Column> columns() const override;
-    QString text_at(int row, int column) const override;
-    QVariant value_at(int row, int column) const override;
+    int rows() const override { return static_cast<int>(rows_.size()); }
 
   private:
     const MeasuredBlock& block(int row) const;

@@ -9,22 +9,16 @@ namespace rematlas::explorer {
 class PeakDifferencesTable : public FiguresTable {
     Q_OBJECT
   public:
-    enum Place { side, bytes, blocks, names, column_count };
-
-    using FiguresTable::FiguresTable;
+    explicit PeakDifferencesTable(QObject* parent = nullptr);
 
     void set_differences(std::vector<PeakDifference> differences);
 
-    Selected selected_at(int) const override { return {}; }
-    int row_of(const Selected&) const override { return -1; }
-    int rowCount(const QModelIndex& parent = {}) const override;
-
   protected:
-    std::vector<Column> columns() const override;
-    QString text_at(int row, int column) const override;
-    QVariant value_at(int row, int column) const override;
+    int rows() const override { return static_cast<int>(differences_.size()); }
 
   private:
+    const PeakDifference& at(int row) const { return differences_[static_cast<std::size_t>(row)]; }
+
     std::vector<PeakDifference> differences_;
 };
 

@@ -9,25 +9,19 @@ namespace rematlas::explorer {
 class RunStepsTable : public FiguresTable {
     Q_OBJECT
   public:
-    enum Place { step, by, peak, foretold, beyond, seconds, why, column_count };
-
-    using FiguresTable::FiguresTable;
+    explicit RunStepsTable(QObject* parent = nullptr);
 
     /// `run` must outlive the table, or be replaced before it is destroyed. Shows no rows if it is null.
     void set_run(const RunSteps* run);
     /// Adds rows for new steps of the run.
     void grow();
 
-    Selected selected_at(int) const override { return {}; }
-    int row_of(const Selected&) const override { return -1; }
-    int rowCount(const QModelIndex& parent = {}) const override;
-
   protected:
-    std::vector<Column> columns() const override;
-    QString text_at(int row, int column) const override;
-    QVariant value_at(int row, int column) const override;
+    int rows() const override { return rows_; }
 
   private:
+    const RunStep& at(int row) const { return run_->steps[static_cast<std::size_t>(row)]; }
+
     const RunSteps* run_ = nullptr;
     int rows_ = 0;
 };

@@ -6,6 +6,39 @@
 
 namespace rematlas::explorer {
 
+StepsTable::StepsTable(QObject* parent) : FiguresTable(parent) {
+    // Returns a function that tells a text of the row's op; an empty text if the row has no op.
+    const auto of_op = [this](auto text_of) {
+        return [this, text_of](int row) {
+            const OpId op = op_of(row);
+            return op.valid() ? text_of(schedule_->graph->graph.ops[op]) : QString();
+        };
+    };
+    add(tr("Step"), tr("Its place in the schedule"), count, [this](int row) { return step_of(row); });
+    add(tr("What"), tr("What happens in it"), words, [this](int row) { return what_happens(row); });
+    add(tr("Name"), tr("The op that runs, or the tensor"), words, [this](int row) {
+        const Step& step = step_at(row);
+        return step.names_op() ? numbered_op(*schedule_->graph, step.op())
+                               : tensor_name(*schedule_->graph, step.tensor());
+    });
+    add(tr("Module"), tr("Of the op that runs, or that made the tensor"), words,
+        of_op([](const Op& op) { return text(op.module); }));
+    add(tr("Line"), tr("Of the model, where the op is called"), words,
+        of_op([](const Op& op) { return text(op.source); }));
+    add(tr("Phase"), tr("Of the training step"), words,
+        of_op([](const Op& op) { return phase_text(op.phase); }));
+    add(tr("Start"), tr("Since the training step began"), time,
+        [this](int row) { return trace_at(row).start; });
+    add(tr("Time"), tr("That it takes"), time, [this](int row) {
+        const Nanoseconds time = trace_at(row).end - trace_at(row).start;
+        return step_at(row).runs() ? Figure(time) : Figure(time, QString());
+    });
+    add(tr("Held during"), tr("Memory held while it runs"), bytes,
+        [this](int row) { return trace_at(row).during; });
+    add(tr("Held after"), tr("Memory held when it is over"), bytes,
+        [this](int row) { return trace_at(row).after; });
+}
+
 void StepsTable::set_schedule(SchedulePtr schedule) {
     beginResetModel();
     schedule_ = schedule && !schedule->simulation.steps.empty() ? std::move(schedule) : nullptr;
@@ -29,13 +62,13 @@ const Step& StepsTable::step_at(int row) const {
     return schedule_->schedule.steps[static_cast<std::size_t>(step_of(row))];
 }
 
+const StepTrace& StepsTable::trace_at(int row) const {
+    return schedule_->simulation.steps[static_cast<std::size_t>(step_of(row))];
+}
+
 OpId StepsTable::op_of(int row) const {
     const Step& step = step_at(row);
     return step.names_op() ? step.op() : schedule_->graph->producer[step.tensor()];
-}
-
-Selected StepsTable::selected_at(int row) const {
-    return Selected::of(op_of(row));
 }
 
 int StepsTable::row_of(const Selected& selected) const {
@@ -52,23 +85,10 @@ int StepsTable::row_of(const Selected& selected) const {
     return first.valid() ? first_run(first) : -1;
 }
 
-int StepsTable::rowCount(const QModelIndex& parent) const {
-    if (parent.isValid() || !schedule_) return 0;
+int StepsTable::rows() const {
+    if (!schedule_) return 0;
     const int steps = static_cast<int>(schedule_->simulation.steps.size());
     return range_.all() ? steps : std::clamp(steps - range_.first, 0, range_.last - range_.first + 1);
-}
-
-std::vector<FiguresTable::Column> StepsTable::columns() const {
-    return {{tr("Step"), tr("Its place in the schedule"), true},
-            {tr("What"), tr("What happens in it"), false},
-            {tr("Name"), tr("The op that runs, or the tensor"), false},
-            {tr("Module"), tr("Of the op that runs, or that made the tensor"), false},
-            {tr("Line"), tr("Of the model, where the op is called"), false},
-            {tr("Phase"), tr("Of the training step"), false},
-            {tr("Start"), tr("Since the training step began"), true, "ns"},
-            {tr("Time"), tr("That it takes"), true, "ns"},
-            {tr("Held during"), tr("Memory held while it runs"), true, "bytes"},
-            {tr("Held after"), tr("Memory held when it is over"), true, "bytes"}};
 }
 
 QString StepsTable::what_happens(int row) const {
@@ -90,51 +110,6 @@ QString StepsTable::what_happens(int row) const {
     }
     if (schedule_->steps_of[step.op()].front() != step_of(row)) return tr("run again");
     return step.kind == StepKind::run_inplace ? tr("run in place") : tr("run");
-}
-
-QString StepsTable::text_at(int row, int column) const {
-    const LoadedGraph& graph = *schedule_->graph;
-    const Step& step = step_at(row);
-    const StepTrace& trace = schedule_->simulation.steps[static_cast<std::size_t>(step_of(row))];
-    const OpId op = op_of(row);
-    switch (column) {
-        case StepsTable::step:
-            return QString::number(step_of(row));
-        case what:
-            return what_happens(row);
-        case name:
-            return step.names_op() ? numbered_op(graph, op) : tensor_name(graph, step.tensor());
-        case module:
-            return op.valid() ? text(graph.graph.ops[op].module) : QString();
-        case source:
-            return op.valid() ? text(graph.graph.ops[op].source) : QString();
-        case phase:
-            return op.valid() ? phase_text(graph.graph.ops[op].phase) : QString();
-        case start:
-            return time_text(trace.start);
-        case time:
-            return step.runs() ? time_text(trace.end - trace.start) : QString();
-        case during:
-            return bytes_text(trace.during);
-        default:
-            return bytes_text(trace.after);
-    }
-}
-
-QVariant StepsTable::value_at(int row, int column) const {
-    const StepTrace& trace = schedule_->simulation.steps[static_cast<std::size_t>(step_of(row))];
-    switch (column) {
-        case StepsTable::step:
-            return step_of(row);
-        case start:
-            return static_cast<qint64>(trace.start.value);
-        case time:
-            return static_cast<qint64>((trace.end - trace.start).value);
-        case during:
-            return static_cast<qint64>(trace.during.value);
-        default:
-            return static_cast<qint64>(trace.after.value);
-    }
 }
 
 }  // namespace rematlas::explorer

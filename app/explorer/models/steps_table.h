@@ -10,9 +10,7 @@ namespace rematlas::explorer {
 class StepsTable : public FiguresTable {
     Q_OBJECT
   public:
-    enum Place { step, what, name, module, source, phase, start, time, during, after, column_count };
-
-    using FiguresTable::FiguresTable;
+    explicit StepsTable(QObject* parent = nullptr);
 
     /// Shows a row for each step, in order. Shows no rows if the schedule is null or cannot be simulated.
     /// Resets the range to the whole schedule.
@@ -23,19 +21,17 @@ class StepsTable : public FiguresTable {
     int step_of(int row) const { return row + (range_.all() ? 0 : range_.first); }
     int row_of_step(int step) const;  ///< -1 if the step is not in the range, or does not exist
 
-    Selected selected_at(int row) const override;
+    Selected selected_at(int row) const override { return Selected::of(op_of(row)); }
     /// Returns the first row with a run of the selected op; for a block, of the block's first op. Returns -1
     /// if there is none.
     int row_of(const Selected& selected) const override;
-    int rowCount(const QModelIndex& parent = {}) const override;
 
   protected:
-    std::vector<Column> columns() const override;
-    QString text_at(int row, int column) const override;
-    QVariant value_at(int row, int column) const override;
+    int rows() const override;
 
   private:
     const Step& step_at(int row) const;
+    const StepTrace& trace_at(int row) const;
     QString what_happens(int row) const;
     OpId op_of(int row) const;  ///< the op that the row's step runs, or that made the row's tensor
 

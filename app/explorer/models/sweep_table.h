@@ -9,23 +9,15 @@ namespace rematlas::explorer {
 class SweepTable : public FiguresTable {
     Q_OBJECT
   public:
-    enum Place { solver, budget, status, peak, overhead, bound, column_count };
-
-    using FiguresTable::FiguresTable;
+    explicit SweepTable(QObject* parent = nullptr);
 
     /// Shows a row for each point, one curve after the other. Budgets that no schedule fits have rows, too.
     void set_sweep(const Sweep& sweep);
-    int curve_at(int row) const { return rows_[static_cast<std::size_t>(row)].curve; }
-    int point_at(int row) const { return rows_[static_cast<std::size_t>(row)].point; }
-
-    Selected selected_at(int) const override { return {}; }
-    int row_of(const Selected&) const override { return -1; }
-    int rowCount(const QModelIndex& parent = {}) const override;
+    int curve_at(int row) const { return at(row).curve; }
+    int point_at(int row) const { return at(row).point; }
 
   protected:
-    std::vector<Column> columns() const override;
-    QString text_at(int row, int column) const override;
-    QVariant value_at(int row, int column) const override;
+    int rows() const override { return static_cast<int>(rows_.size()); }
 
   private:
     struct Row {
@@ -33,6 +25,8 @@ class SweepTable : public FiguresTable {
         QString solver;
         SweepPoint figures;  ///< the point without its steps
     };
+    const Row& at(int row) const { return rows_[static_cast<std::size_t>(row)]; }
+
     std::vector<Row> rows_;
 };
 

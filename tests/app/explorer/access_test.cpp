@@ -24,6 +24,7 @@
 #include "app/explorer/window/message_bar.h"
 #include "app/explorer/words/fuzzy.h"
 #include "app/explorer/words/wording.h"
+#include "tests/app/explorer/table_column.h"
 #include "tests/app/explorer/window_fixture.h"
 
 namespace rematlas::explorer {
@@ -120,7 +121,7 @@ TEST_F(Access, ThePictureOfTheScheduleIsATableToo) {
               static_cast<int>(session().schedule()->schedule.steps.size()));
     both->table().setCurrentIndex(both->table().model()->index(4, 0));
     EXPECT_EQ(session().selection.cursor(), 4) << "a chosen row moves the cursor of all views";
-    both->table().sortByColumn(StepsTable::during, Qt::DescendingOrder);
+    both->table().sortByColumn(column_of(*both->table().model(), "Held during"), Qt::DescendingOrder);
     const int heaviest = both->table().model()->index(0, 0).data().toInt();
     EXPECT_EQ(session().schedule()->simulation.steps[static_cast<std::size_t>(heaviest)].during,
               session().schedule()->simulation.peak);

@@ -7,11 +7,15 @@
 #include "app/explorer/models/differences_table.h"
 #include "core/graph/graph_file.h"
 #include "core/schedule/schedule_file.h"
+#include "tests/app/explorer/table_column.h"
 #include "tests/app/explorer/window_fixture.h"
 #include "tests/core/support/update_on_host.h"
 
 namespace rematlas::explorer {
 namespace {
+
+/// The columns of the runs. Their titles have the names of the plans.
+constexpr int runs_a = 2, runs_b = 3;
 
 class Comparing : public Windows {
   protected:
@@ -47,11 +51,10 @@ TEST_F(Comparing, APlanIsComparedWithTheStepWithoutRecomputationFirst) {
 TEST_F(Comparing, TheTableHasARowForEachOpAndSelectsIt) {
     auto* table = child<QTreeView>("differences");
     EXPECT_EQ(table->model()->rowCount(), static_cast<int>(compared()->found.ops.size()));
-    const QModelIndex first = table->model()->index(0, DifferencesTable::name);
+    const QModelIndex first = table->model()->index(0, column_of(*table->model(), "Op"));
     QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(first).center());
     EXPECT_EQ(session().selection.current(), Selected::of(compared()->found.ops.front().op));
-    EXPECT_TRUE(
-        table->model()->headerData(DifferencesTable::runs_b, Qt::Horizontal).toString().contains("all kept"));
+    EXPECT_TRUE(table->model()->headerData(runs_b, Qt::Horizontal).toString().contains("all kept"));
 }
 
 TEST_F(Comparing, AClickInOnePlanPutsTheCursorOfTheOtherOnTheSameRun) {
@@ -126,8 +129,8 @@ TEST_F(OpenedPlans, AreComparedWithEachOther) {
                              "copies 100 B to the host and 100 B back", "at most 100 B lie on the host"})
         EXPECT_TRUE(words.contains(said)) << words.toStdString();
     const QAbstractItemModel& table = *child<QTreeView>("differences")->model();
-    EXPECT_EQ(table.index(0, DifferencesTable::runs_a).data().toString(), "on the host");
-    EXPECT_EQ(table.index(0, DifferencesTable::runs_b).data().toString(), "1");
+    EXPECT_EQ(table.index(0, runs_a).data().toString(), "on the host");
+    EXPECT_EQ(table.index(0, runs_b).data().toString(), "1");
 }
 
 TEST_F(OpenedPlans, SetWhatIsCopiedNext) {

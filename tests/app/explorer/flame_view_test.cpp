@@ -9,6 +9,7 @@
 #include "app/explorer/words/wording.h"
 #include "core/graph/graph_file.h"
 #include "core/schedule/schedule_file.h"
+#include "tests/app/explorer/table_column.h"
 #include "tests/app/explorer/window_fixture.h"
 #include "tests/core/support/update_on_host.h"
 #include "tests/viz/layered_graph.h"
@@ -266,8 +267,8 @@ TEST_F(Flames, TheTableHasARowABoxAndSelectsAsThePictureDoes) {
     ASSERT_EQ(table.rowCount(), static_cast<int>(data().boxes.size()));
     qint64 time = 0;
     for (int row = 0; row < table.rowCount(); ++row)
-        if (table.index(row, FlameTable::level).data(FiguresTable::value_role).toInt() == 0)
-            time += table.index(row, FlameTable::time).data(FiguresTable::value_role).toLongLong();
+        if (cell_of(table, row, "Level").data(FiguresTable::value_role).toInt() == 0)
+            time += cell_of(table, row, "Time").data(FiguresTable::value_role).toLongLong();
     EXPECT_EQ(time, session().schedule()->simulation.time.value) << "the phases take all of the step";
     const int module = box_of_module("h.4");
     emit both->chosen(module);

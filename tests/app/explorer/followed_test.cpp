@@ -8,6 +8,7 @@
 
 #include "app/explorer/followed/followed_window.h"
 #include "app/explorer/window/screenshot.h"
+#include "tests/app/explorer/table_column.h"
 #include "tests/app/explorer/window_fixture.h"
 
 namespace rematlas::explorer {
@@ -62,7 +63,7 @@ TEST_F(FollowedRuns, grow_with_their_file) {
     EXPECT_TRUE(label(followed, "followed_last").contains("No step was above the budget"));
     add_steps(3, 2, "original");
     ASSERT_TRUE(eventually([&] { return followed->steps().rowCount() == 5; }));
-    EXPECT_EQ(followed->steps().index(4, RunStepsTable::why).data().toString(), "another shape");
+    EXPECT_EQ(cell_of(followed->steps(), 4, "Why").data().toString(), "another shape");
     EXPECT_TRUE(label(followed, "followed_reasons").contains("another shape (steps: 2)"));
 }
 
@@ -144,7 +145,7 @@ TEST_F(FollowedRuns, say_what_cannot_be_read) {
     add_steps(3, 1);
     ASSERT_TRUE(eventually([&] { return followed->steps().rowCount() == 3; })) << "and it goes on";
     EXPECT_EQ(label(followed, "followed_headline"), "Net: 3 steps, a budget of 4.00 MiB");
-    EXPECT_EQ(followed->steps().index(2, RunStepsTable::step).data().toString(), "3");
+    EXPECT_EQ(cell_of(followed->steps(), 2, "Step").data().toString(), "3");
     write(QIODevice::Append, "{\"step\": 4, \"by");
     const QByteArray before = "{\"format\": \"rematlas.steps\", \"version\": 1, \"model\": \"Second\"}\n";
     write(QIODevice::Append, before);

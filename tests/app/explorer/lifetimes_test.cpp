@@ -12,6 +12,7 @@
 #include "app/explorer/models/lifetimes_table.h"
 #include "app/explorer/words/wording.h"
 #include "core/schedule/run_sequence.h"
+#include "tests/app/explorer/table_column.h"
 #include "tests/app/explorer/window_fixture.h"
 #include "tests/core/support/random_graph.h"
 
@@ -278,7 +279,7 @@ TEST_F(Lifetimes, TheTableHasTheSameRowsAndTheOrderIsChosen) {
     ASSERT_EQ(table.rowCount(), static_cast<int>(bars().bars.size()));
     Bytes sum = bars().more_bytes;
     for (int row = 0; row < table.rowCount(); ++row)
-        sum += Bytes(table.index(row, LifetimesTable::bytes).data(FiguresTable::value_role).toLongLong());
+        sum += Bytes(cell_of(table, row, "Bytes").data(FiguresTable::value_role).toLongLong());
     EXPECT_EQ(sum, in_memory());
     const auto is_before = [](LifetimeOrder order) {
         return [order](const LifetimeBar& a, const LifetimeBar& b) {
@@ -296,7 +297,7 @@ TEST_F(Lifetimes, TheTableHasTheSameRowsAndTheOrderIsChosen) {
     EXPECT_FALSE(is_sorted_by(LifetimeOrder::bytes_by_idle));
     child<QComboBox>("lifetimes_order")->setCurrentIndex(1);
     EXPECT_TRUE(is_sorted_by(LifetimeOrder::bytes_by_idle));
-    EXPECT_EQ(text(bars().bars.front().name), table.index(0, LifetimesTable::name).data().toString());
+    EXPECT_EQ(text(bars().bars.front().name), cell_of(table, 0, "Tensor").data().toString());
     const int bar = bar_to_follow();
     emit both->chosen(bar);
     EXPECT_EQ(picture().current(), bar);

@@ -12,6 +12,7 @@
 #include "app/explorer/window/screenshot.h"
 #include "core/base/files.h"
 #include "core/schedule/schedule_file.h"
+#include "tests/app/explorer/table_column.h"
 #include "tests/app/explorer/window_fixture.h"
 #include "tests/core/support/pickle_writer.h"
 #include "tests/core/support/random_snapshot.h"
@@ -46,7 +47,7 @@ TEST_F(MeasuredWindows, show_what_is_alive_at_the_peak_of_the_fullest_device) {
     EXPECT_TRUE(measured->findChild<QLabel*>("measured_headline")->text().contains("allocated at the peak"));
     EXPECT_TRUE(measured->findChild<QLabel*>("measured_unknown")->text().contains("The trace begins with"));
     EXPECT_TRUE(eventually([&] { return settings->value("recent").toStringList().size() == 1; }));
-    const QModelIndex first = measured->blocks().index(0, MeasuredBlocks::place);
+    const QModelIndex first = cell_of(measured->blocks(), 0, "Allocated by");
     EXPECT_TRUE(first.data(Qt::ToolTipRole).toString().contains("\n")) << "the whole stack";
 }
 

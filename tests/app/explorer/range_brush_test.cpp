@@ -6,6 +6,7 @@
 #include "app/explorer/models/block_sums.h"
 #include "app/explorer/models/item_notes.h"
 #include "app/explorer/models/steps_table.h"
+#include "tests/app/explorer/table_column.h"
 #include "tests/app/explorer/window_fixture.h"
 
 namespace rematlas::explorer {
@@ -92,7 +93,7 @@ TEST_F(Brushes, TheTableOfStepsHasThoseOfThePart) {
     const int all = table.rowCount();
     table.set_range({10, 19});
     ASSERT_EQ(table.rowCount(), 10);
-    EXPECT_EQ(table.index(0, StepsTable::step).data().toInt(), 10);
+    EXPECT_EQ(cell_of(table, 0, "Step").data().toInt(), 10);
     EXPECT_EQ(table.row_of_step(19), 9);
     EXPECT_EQ(table.row_of_step(20), -1);
     table.set_range({all - 3, all + 50});

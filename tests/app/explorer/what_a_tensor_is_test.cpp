@@ -9,6 +9,7 @@
 #include "app/explorer/session/session.h"
 #include "app/explorer/words/wording.h"
 #include "core/graph/graph_file.h"
+#include "tests/app/explorer/table_column.h"
 #include "tests/app/explorer/training_chain.h"
 
 namespace rematlas::explorer {
@@ -81,7 +82,7 @@ TEST_F(WhatATensorIs, TablesHaveTheColumns) {
     EXPECT_TRUE(is_told);
     StepsTable steps;
     steps.set_schedule(session.schedule());
-    EXPECT_EQ(steps.index(0, StepsTable::source).data().toString(), "net.py:41");
+    EXPECT_EQ(cell_of(steps, 0, "Line").data().toString(), "net.py:41");
 }
 
 }  // namespace
