@@ -698,36 +698,8 @@ Modul %5</translation>
         <translation>Zum Lauf davor</translation>
     </message>
     <message>
-        <source>Show all</source>
-        <translation>Alles zeigen</translation>
-    </message>
-    <message>
-        <source>Click</source>
-        <translation>Klick</translation>
-    </message>
-    <message>
         <source>Select the op that runs there</source>
         <translation>Die Op auswählen, die dort läuft</translation>
-    </message>
-    <message>
-        <source>Wheel</source>
-        <translation>Rad</translation>
-    </message>
-    <message>
-        <source>Zoom</source>
-        <translation>Vergrößern und verkleinern</translation>
-    </message>
-    <message>
-        <source>Drag</source>
-        <translation>Ziehen</translation>
-    </message>
-    <message>
-        <source>Move the picture</source>
-        <translation>Das Bild verschieben</translation>
-    </message>
-    <message>
-        <source>Double click</source>
-        <translation>Doppelklick</translation>
     </message>
     <message>
         <source>Choose a plan to compare with the one that is shown.</source>
@@ -2159,44 +2131,8 @@ Zeile %1</translation>
         <translation>Zum Lauf davor</translation>
     </message>
     <message>
-        <source>Zoom in</source>
-        <translation>Vergrößern</translation>
-    </message>
-    <message>
-        <source>Zoom out</source>
-        <translation>Verkleinern</translation>
-    </message>
-    <message>
-        <source>Show all</source>
-        <translation>Alles zeigen</translation>
-    </message>
-    <message>
-        <source>Click</source>
-        <translation>Klick</translation>
-    </message>
-    <message>
         <source>Put the cursor there and select the op</source>
         <translation>Den Zeiger dorthin setzen und die Op auswählen</translation>
-    </message>
-    <message>
-        <source>Wheel</source>
-        <translation>Rad</translation>
-    </message>
-    <message>
-        <source>Zoom</source>
-        <translation>Vergrößern und verkleinern</translation>
-    </message>
-    <message>
-        <source>Drag</source>
-        <translation>Ziehen</translation>
-    </message>
-    <message>
-        <source>Move the picture</source>
-        <translation>Das Bild verschieben</translation>
-    </message>
-    <message>
-        <source>Double click</source>
-        <translation>Doppelklick</translation>
     </message>
     <message>
         <source>waits %1 for a copy that began in the step before</source>

@@ -2,12 +2,9 @@
 
 #include <QMouseEvent>
 #include <QPainter>
-#include <QWheelEvent>
-#include <algorithm>
 
 #include "app/explorer/look/qt_canvas.h"
 #include "app/explorer/look/theme.h"
-#include "app/explorer/look/view_keys.h"
 #include "app/explorer/words/wording.h"
 
 namespace rematlas::explorer {
@@ -24,12 +21,13 @@ std::string side_title(const QString& plan, const LoadedSchedule& schedule) {
 
 }  // namespace
 
-ComparePicture::ComparePicture(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
-    setObjectName("compare_picture");
-    setAccessibleName(tr("Two plans over time"));
-    setAttribute(Qt::WA_OpaquePaintEvent);
-    setFocusPolicy(Qt::StrongFocus);
-    make_keys();
+ComparePicture::ComparePicture(Session& session, QWidget* parent)
+    : RangeView("compare_picture", tr("Two plans over time"), parent), session_(session) {
+    auto* keys = new ViewKeys(*this, tr("Compare"));
+    keys->add({Qt::Key_Right}, tr("Go to the next run"), [this] { session_.go_by_runs(1); });
+    keys->add({Qt::Key_Left}, tr("Go to the run before"), [this] { session_.go_by_runs(-1); });
+    add_range_keys(*keys, {}, tr("Select the op that runs there"));
+    tell_gestures(*keys);
     connect(&session_.compare, &CompareController::changed, this, &ComparePicture::show_compared);
     connect(&session_.selection, &Selection::changed, this, &ComparePicture::mark_selection);
     connect(&session_.selection, &Selection::range_changed, this, &ComparePicture::follow_range);
@@ -37,17 +35,6 @@ ComparePicture::ComparePicture(Session& session, QWidget* parent) : QWidget(pare
         cursor_b_ = -1;
         update();
     });
-}
-
-void ComparePicture::make_keys() {
-    auto* keys = new ViewKeys(*this, tr("Compare"));
-    keys->add({Qt::Key_Right}, tr("Go to the next run"), [this] { session_.go_by_runs(1); });
-    keys->add({Qt::Key_Left}, tr("Go to the run before"), [this] { session_.go_by_runs(-1); });
-    keys->add({Qt::Key_Home, Qt::Key_Space}, tr("Show all"), [this] { show_all(); });
-    keys->tell(tr("Click"), tr("Select the op that runs there"));
-    keys->tell(tr("Wheel"), tr("Zoom"));
-    keys->tell(tr("Drag"), tr("Move the picture"));
-    keys->tell(tr("Double click"), tr("Show all"));
 }
 
 void ComparePicture::show_compared() {
@@ -64,23 +51,14 @@ void ComparePicture::show_compared() {
     follow_range();
 }
 
-double ComparePicture::length() const {
-    return std::max({a_.length, b_.length, 1e-6});
-}
-
 /// Shows the part of plan A that other views show, and the part of plan B at the same times.
 void ComparePicture::follow_range() {
     const StepRange& range = session_.selection.range();
     show_all();
     if (!compared_ || range.all()) return;
     const int next = range.last + 1;
-    shown_.set(a_.begin_of(range.first),
-               next < static_cast<int>(a_.step_begin.size()) ? a_.begin_of(next) : a_.length);
-}
-
-void ComparePicture::show_all() {
-    shown_.show_all(length());
-    update();
+    set_range(a_.begin_of(range.first),
+              next < static_cast<int>(a_.step_begin.size()) ? a_.begin_of(next) : a_.length);
 }
 
 void ComparePicture::mark_selection() {
@@ -105,8 +83,8 @@ CompareScene ComparePicture::scene() const {
     return {.graph = a.graph->graph,
             .a = {name_a.toStdString(), side_title(name_a, a), a.schedule.steps, a_, alone_a_, cursor_a},
             .b = {name_b.toStdString(), side_title(name_b, b), b.schedule.steps, b_, alone_b_, cursor_in_b()},
-            .from = shown_.from(),
-            .to = shown_.to(),
+            .from = from(),
+            .to = to(),
             .rect = {0, 2, static_cast<double>(width()), height() - 2.0},
             .lane_height = height() < low_picture ? 10.0 : 16.0,
             .lane_gap = height() < low_picture ? 2.0 : 3.0,
@@ -129,33 +107,11 @@ void ComparePicture::paintEvent(QPaintEvent*) {
     paint_comparison(canvas, scene());
 }
 
-double ComparePicture::at_of(double x) const {
-    const Rect area = places_of(scene()).memory;
-    return shown_.at(x, area.x, area.width);
-}
-
-void ComparePicture::wheelEvent(QWheelEvent* event) {
-    if (!compared_) return;
-    shown_.zoom(at_of(event->position().x()), wheel_factor(event->angleDelta().y()));
-    update();
-    event->accept();
-}
-
-void ComparePicture::mousePressEvent(QMouseEvent* event) {
-    shown_.press(event->localPos().x());
-}
-
-void ComparePicture::mouseMoveEvent(QMouseEvent* event) {
-    if (!compared_ || !(event->buttons() & Qt::LeftButton)) return;
-    if (shown_.drag(event->localPos().x(), places_of(scene()).memory.width)) update();
-}
-
-void ComparePicture::mouseReleaseEvent(QMouseEvent* event) {
-    if (shown_.dragged() || !compared_ || event->button() != Qt::LeftButton) return;
+void ComparePicture::click(double at, const QMouseEvent& release) {
     const ComparePlaces places = places_of(scene());
-    const double y = event->localPos().y();
+    const double y = release.localPos().y();
     const bool in_b = y >= places.b.all.y && y < places.b.all.y + places.b.all.height;
-    const int step = (in_b ? b_ : a_).step_at(at_of(event->localPos().x()));
+    const int step = (in_b ? b_ : a_).step_at(at);
     if (step < 0) return;
     const LoadedSchedule& side = in_b ? *compared_->b : *compared_->a;
     session_.selection.select(Selected::of(side.schedule.steps[static_cast<std::size_t>(step)].op()));
@@ -163,10 +119,6 @@ void ComparePicture::mouseReleaseEvent(QMouseEvent* event) {
     session_.selection.set_cursor(in_a);
     cursor_b_ = in_b ? step : -1;
     update();
-}
-
-void ComparePicture::mouseDoubleClickEvent(QMouseEvent*) {
-    show_all();
 }
 
 }  // namespace rematlas::explorer

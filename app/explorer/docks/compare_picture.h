@@ -3,15 +3,15 @@
 // Wheel: zoom at the pointer. Drag: pan. Click: select the op that runs there. Double click: show all.
 #pragma once
 
-#include <QWidget>
+#include <algorithm>
 
-#include "app/explorer/look/shown_range.h"
+#include "app/explorer/look/range_view.h"
 #include "app/explorer/session/session.h"
 #include "viz/paint/compare_painter.h"
 
 namespace rematlas::explorer {
 
-class ComparePicture : public QWidget {
+class ComparePicture : public RangeView {
     Q_OBJECT
   public:
     explicit ComparePicture(Session& session, QWidget* parent = nullptr);
@@ -22,21 +22,17 @@ class ComparePicture : public QWidget {
     CompareScene scene() const;
 
   protected:
+    bool is_empty() const override { return !compared_; }
+    double length() const override { return std::max(a_.length, b_.length); }
+    Rect axis_area() const override { return places_of(scene()).memory; }
+    void show_range() override { update(); }
+    void click(double at, const QMouseEvent& release) override;
     void paintEvent(QPaintEvent* event) override;
-    void wheelEvent(QWheelEvent* event) override;
-    void mousePressEvent(QMouseEvent* event) override;
-    void mouseMoveEvent(QMouseEvent* event) override;
-    void mouseReleaseEvent(QMouseEvent* event) override;
-    void mouseDoubleClickEvent(QMouseEvent* event) override;
 
   private:
-    void make_keys();
     void show_compared();
     void follow_range();
     void mark_selection();
-    void show_all();
-    double length() const;
-    double at_of(double x) const;
     /// Returns the step of B that corresponds to the cursor's step of A; -1 if there is none.
     int cursor_in_b() const;
 
@@ -44,7 +40,6 @@ class ComparePicture : public QWidget {
     ComparedPtr compared_;
     LaneData a_, b_, alone_a_, alone_b_;
     IdVector<OpId, char> marked_;
-    ShownRange shown_;
     int cursor_b_ = -1;  ///< the step that was clicked in B; -1 if the cursor of A is used
 };
 

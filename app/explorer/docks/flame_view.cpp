@@ -168,11 +168,7 @@ QString FlameView::tip_at(const QPointF& position) const {
 bool FlameView::viewportEvent(QEvent* event) {
     if (event->type() == QEvent::ToolTip) {
         const auto* help = static_cast<QHelpEvent*>(event);
-        const QString tip = tip_at(help->pos());
-        if (tip.isEmpty())
-            QToolTip::hideText();
-        else
-            QToolTip::showText(help->globalPos(), tip, viewport());
+        QToolTip::showText(help->globalPos(), tip_at(help->pos()), viewport());
         return true;
     }
     if (event->type() == QEvent::Leave) {

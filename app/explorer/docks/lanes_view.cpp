@@ -6,13 +6,11 @@
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
-#include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
 
 #include "app/explorer/look/qt_canvas.h"
 #include "app/explorer/look/theme.h"
-#include "app/explorer/look/view_keys.h"
 #include "app/explorer/words/wording.h"
 #include "core/schedule/homes.h"
 #include "viz/paint/layers_painter.h"
@@ -33,14 +31,12 @@ bool inside(const Rect& rect, const QPointF& point) {
 }  // namespace
 
 LanesView::LanesView(Session& session, QWidget* parent)
-    : QWidget(parent),
+    : RangeView({}, {}, parent),
       session_(session),
       axis_button_(corner_button(tr("Equal widths"),
                                  tr("Draw every run as wide as any other, instead of by its time"))),
       modules_button_(corner_button(tr("By module"), tr("Tell the memory apart by part of the model"))) {
     setMouseTracking(true);
-    setFocusPolicy(Qt::StrongFocus);
-    setAttribute(Qt::WA_OpaquePaintEvent);
     make_keys();
     modules_button_->setChecked(true);
     connect(modules_button_, &QToolButton::toggled, this, qOverload<>(&QWidget::update));
@@ -103,17 +99,7 @@ void LanesView::set_axis(LaneAxis axis) {
     if (!schedule) return;
     data_ = lanes_of(*schedule, axis);
     plain_ = lanes_of(*session_.all_kept(), axis);
-    show_all();
-}
-
-void LanesView::show_all() {
-    shown_.show_all(data_.length);
-    show_range();
-}
-
-void LanesView::set_range(double from, double to) {
-    shown_.set(from, to);
-    show_range();
+    reset_range();
 }
 
 void LanesView::show_range() {
@@ -126,7 +112,7 @@ void LanesView::show_range() {
 /// that begins within the shown part.
 void LanesView::publish_range() {
     const auto& begins = data_.step_begin;
-    if (shown_.is_all() || begins.empty()) return session_.selection.set_range({});
+    if (shown().is_all() || begins.empty()) return session_.selection.set_range({});
     const auto index = [&](double at) {
         return static_cast<int>(std::upper_bound(begins.begin(), begins.end(), at) - begins.begin()) - 1;
     };
@@ -166,11 +152,6 @@ ScheduleScene LanesView::scene() const {
             .cursor = session_.selection.cursor(),
             .hovered = hovered_,
             .paper = theme::paper()};
-}
-
-double LanesView::at_of(double x) const {
-    const Rect area = plot();
-    return shown_.at(x, area.x, area.width);
 }
 
 void LanesView::paintEvent(QPaintEvent*) {
@@ -249,34 +230,17 @@ QString LanesView::tip_at(const QPointF& position) const {
 bool LanesView::event(QEvent* event) {
     if (event->type() == QEvent::ToolTip && !data_.bars.empty()) {
         const auto* help = static_cast<QHelpEvent*>(event);
-        const QString tip = tip_at(help->pos());
-        if (!tip.isEmpty())
-            QToolTip::showText(help->globalPos(), tip, this);
-        else
-            QToolTip::hideText();
+        QToolTip::showText(help->globalPos(), tip_at(help->pos()), this);
         return true;
     }
     return QWidget::event(event);
 }
 
-void LanesView::wheelEvent(QWheelEvent* event) {
-    if (data_.bars.empty()) return;
-    zoom_at(at_of(event->position().x()), wheel_factor(event->angleDelta().y()));
-    event->accept();
-}
-
-void LanesView::mousePressEvent(QMouseEvent* event) {
-    shown_.press(event->localPos().x());
-}
-
 void LanesView::mouseMoveEvent(QMouseEvent* event) {
-    if (data_.bars.empty()) return;
-    if (!(event->buttons() & Qt::LeftButton)) {
-        const QPointF at = event->localPos();
-        set_hovered(inside(plot(), at) ? data_.step_at(at_of(at.x())) : -1);
-        return;
-    }
-    if (shown_.drag(event->localPos().x(), plot().width)) show_range();
+    RangeView::mouseMoveEvent(event);
+    if (is_empty() || event->buttons() & Qt::LeftButton) return;
+    const QPointF at = event->localPos();
+    set_hovered(inside(plot(), at) ? data_.step_at(at_of(at.x())) : -1);
 }
 
 void LanesView::leaveEvent(QEvent*) {
@@ -335,55 +299,39 @@ void LanesView::contextMenuEvent(QContextMenuEvent* event) {
     menu->popup(by_key ? mapToGlobal(position.toPoint()) : event->globalPos());
 }
 
-void LanesView::mouseReleaseEvent(QMouseEvent* event) {
-    if (shown_.dragged() || data_.bars.empty() || event->button() != Qt::LeftButton) return;
-    if (const QString band = band_at(event->localPos());
-        event->modifiers() & Qt::ControlModifier && !band.isEmpty())
-        return ask_lifetimes(event->localPos(), band);
-    if (select_on_host(event->localPos())) return;
-    const int step = data_.step_at(at_of(event->localPos().x()));
+void LanesView::click(double at, const QMouseEvent& release) {
+    if (const QString band = band_at(release.localPos());
+        release.modifiers() & Qt::ControlModifier && !band.isEmpty())
+        return ask_lifetimes(release.localPos(), band);
+    if (select_on_host(release.localPos())) return;
+    const int step = data_.step_at(at);
     if (step < 0) return;
     session_.selection.select(Selected::of(session_.schedule()->schedule.steps[step].op()));
     session_.selection.set_cursor(step);
-}
-
-void LanesView::mouseDoubleClickEvent(QMouseEvent*) {
-    show_all();
 }
 
 void LanesView::make_keys() {
     auto* keys = new ViewKeys(*this, tr("Schedule"));
     keys->add({Qt::Key_Right}, tr("Go to the next run"), [this] { go_by_runs(1); });
     keys->add({Qt::Key_Left}, tr("Go to the run before"), [this] { go_by_runs(-1); });
-    keys->add({Qt::Key_Plus}, tr("Zoom in"), [this] { zoom_at(middle(), 0.8); });
-    keys->add({Qt::Key_Minus}, tr("Zoom out"), [this] { zoom_at(middle(), 1.25); });
-    keys->add({Qt::Key_Home, Qt::Key_Space}, tr("Show all"), [this] { show_all(); });
-    keys->tell(tr("Click"), tr("Put the cursor there and select the op"));
+    add_range_keys(
+        *keys, [this] { return middle(); }, tr("Put the cursor there and select the op"));
     keys->tell(tr("Ctrl and click on a band of the memory"), tr("Show the lifetimes of its tensors"));
-    keys->tell(tr("Wheel"), tr("Zoom"));
-    keys->tell(tr("Drag"), tr("Move the picture"));
-    keys->tell(tr("Double click"), tr("Show all"));
+    tell_gestures(*keys);
 }
 
 void LanesView::go_by_runs(int direction) {
     if (data_.bars.empty()) return;
     session_.go_by_runs(direction);
-    const double at = data_.begin_of(session_.selection.cursor()), half = shown_.span() / 2;
-    if (!shown_.contains(at)) set_range(at - half, at + half);
+    bring_into_sight(data_.begin_of(session_.selection.cursor()));
 }
 
 /// Returns the place on the axis that stays in place when a key zooms: the cursor if it is shown, else the
 /// middle.
 double LanesView::middle() const {
     const double cursor = data_.begin_of(session_.selection.cursor());
-    const bool seen = session_.selection.cursor() >= 0 && shown_.contains(cursor);
+    const bool seen = session_.selection.cursor() >= 0 && shown().contains(cursor);
     return seen ? cursor : (from() + to()) / 2;
-}
-
-void LanesView::zoom_at(double at, double factor) {
-    if (data_.bars.empty()) return;
-    shown_.zoom(at, factor);
-    show_range();
 }
 
 void LanesView::resizeEvent(QResizeEvent*) {

@@ -5,25 +5,18 @@
 #pragma once
 
 #include <QToolButton>
-#include <QWidget>
 
-#include "app/explorer/look/shown_range.h"
+#include "app/explorer/look/range_view.h"
 #include "app/explorer/session/session.h"
 #include "viz/paint/schedule_painter.h"
 
 namespace rematlas::explorer {
 
-class LanesView : public QWidget {
+class LanesView : public RangeView {
     Q_OBJECT
   public:
     explicit LanesView(Session& session, QWidget* parent = nullptr);
 
-    void show_all();
-    /// The ends of the shown part of the axis.
-    double from() const { return shown_.from(); }
-    double to() const { return shown_.to(); }
-    /// Shows this range. The range is widened if it is too small to show, and moved if it leaves the axis.
-    void set_range(double from, double to);
     const LaneData& data() const { return data_; }
     /// The area of the lanes, from the end of their names to the right edge. May only be called while there
     /// is a schedule.
@@ -38,12 +31,13 @@ class LanesView : public QWidget {
     void range_changed();  ///< emitted when another part or another schedule is shown
 
   protected:
+    bool is_empty() const override { return data_.bars.empty(); }
+    double length() const override { return data_.length; }
+    Rect axis_area() const override { return plot(); }
+    void show_range() override;
+    void click(double at, const QMouseEvent& release) override;
     void paintEvent(QPaintEvent* event) override;
-    void wheelEvent(QWheelEvent* event) override;
-    void mousePressEvent(QMouseEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
-    void mouseReleaseEvent(QMouseEvent* event) override;
-    void mouseDoubleClickEvent(QMouseEvent* event) override;
     void contextMenuEvent(QContextMenuEvent* event) override;
     void leaveEvent(QEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
@@ -53,17 +47,14 @@ class LanesView : public QWidget {
     void make_keys();
     void go_by_runs(int direction);
     double middle() const;
-    void zoom_at(double at, double factor);
     void show_schedule();
     void set_axis(LaneAxis axis);
     QToolButton* corner_button(const QString& text, const QString& tip);
-    void show_range();
     void publish_range();
     Bytes budget_line() const;
     void set_hovered(int step);
     /// May only be called while there is a schedule.
     ScheduleScene scene() const;
-    double at_of(double x) const;
     void paint_empty(QPainter& painter) const;
     void mark_selection();
     bool select_on_host(const QPointF& position);
@@ -79,7 +70,6 @@ class LanesView : public QWidget {
     Bytes resident_;     ///< bytes that are on the device during the whole schedule
     MemoryStack stack_;  ///< memory of the schedule, divided by the parts of the model
     QToolButton *axis_button_, *modules_button_;
-    ShownRange shown_;
     int hovered_ = -1;  ///< the step under the pointer
 };
 

@@ -136,11 +136,7 @@ QString LifetimesPicture::tip_at(const QPointF& position) const {
 bool LifetimesPicture::viewportEvent(QEvent* event) {
     if (event->type() != QEvent::ToolTip) return QAbstractScrollArea::viewportEvent(event);
     const auto* help = static_cast<QHelpEvent*>(event);
-    const QString tip = tip_at(help->pos());
-    if (tip.isEmpty())
-        QToolTip::hideText();
-    else
-        QToolTip::showText(help->globalPos(), tip, viewport());
+    QToolTip::showText(help->globalPos(), tip_at(help->pos()), viewport());
     return true;
 }
 

@@ -14,6 +14,7 @@ FollowedView::FollowedView(QWidget* parent)
     keys->add({Qt::Key_Right}, tr("Go to the next step"), [this] { go_by(1); });
     keys->add({Qt::Key_Left}, tr("Go to the step before"), [this] { go_by(-1); });
     add_range_keys(*keys, [this] { return (from() + to()) / 2; });
+    tell_gestures(*keys);
 }
 
 void FollowedView::set_run(const RunSteps& run) {
@@ -76,7 +77,7 @@ void FollowedView::go_by(int steps) {
 }
 
 /// Puts the cursor on the step that is drawn in the clicked column of the picture.
-void FollowedView::click(double at) {
+void FollowedView::click(double at, const QMouseEvent&) {
     for (const RunColumn& column : columns_)
         if (at >= static_cast<double>(column.begin) && at < static_cast<double>(column.end))
             return set_cursor(column.shown);

@@ -32,9 +32,9 @@ class FollowedView : public RangeView {
   protected:
     bool is_empty() const override { return !has_steps(); }
     double length() const override { return known_steps_; }
-    Rect axis_area() override { return plot(); }
+    Rect axis_area() const override { return plot(); }
     void show_range() override;
-    void click(double at) override;
+    void click(double at, const QMouseEvent& release) override;
     void paintEvent(QPaintEvent* event) override;
 
   private:

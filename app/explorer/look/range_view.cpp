@@ -16,18 +16,26 @@ RangeView::RangeView(const QString& object_name, const QString& accessible_name,
     theme::on_change(this, [this] { update(); });
 }
 
-void RangeView::add_range_keys(ViewKeys& keys, const std::function<double()>& middle) {
-    keys.add({Qt::Key_Plus}, tr("Zoom in"), [this, middle] { zoom_at(middle(), 0.8); });
-    keys.add({Qt::Key_Minus}, tr("Zoom out"), [this, middle] { zoom_at(middle(), 1.25); });
+void RangeView::add_range_keys(ViewKeys& keys, const std::function<double()>& middle, const QString& click) {
+    if (middle) {
+        keys.add({Qt::Key_Plus}, tr("Zoom in"), [this, middle] { zoom_at(middle(), 0.8); });
+        keys.add({Qt::Key_Minus}, tr("Zoom out"), [this, middle] { zoom_at(middle(), 1.25); });
+    }
     keys.add({Qt::Key_Home, Qt::Key_Space}, tr("Show all"), [this] { show_all(); });
-    keys.tell(tr("Click"), tr("Put the cursor there"));
+    keys.tell(tr("Click"), click.isEmpty() ? tr("Put the cursor there") : click);
+}
+
+void RangeView::tell_gestures(ViewKeys& keys) {
     keys.tell(tr("Wheel"), tr("Zoom"));
     keys.tell(tr("Drag"), tr("Move the picture"));
     keys.tell(tr("Double click"), tr("Show all"));
 }
 
 void RangeView::show_all() {
-    if (is_empty()) return;
+    if (!is_empty()) reset_range();
+}
+
+void RangeView::reset_range() {
     shown_.show_all(length());
     show_range();
 }
@@ -48,7 +56,7 @@ void RangeView::zoom_at(double at, double factor) {
     show_range();
 }
 
-double RangeView::at_of(double x) {
+double RangeView::at_of(double x) const {
     const Rect area = axis_area();
     return shown_.at(x, area.x, area.width);
 }
@@ -74,7 +82,7 @@ void RangeView::mouseMoveEvent(QMouseEvent* event) {
 
 void RangeView::mouseReleaseEvent(QMouseEvent* event) {
     if (is_empty() || shown_.dragged() || event->button() != Qt::LeftButton) return;
-    click(at_of(event->localPos().x()));
+    click(at_of(event->localPos().x()), *event);
 }
 
 void RangeView::mouseDoubleClickEvent(QMouseEvent*) {

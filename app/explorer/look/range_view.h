@@ -1,4 +1,4 @@
-// A view of a picture over an axis. It shows a part of the axis. Used by windows other than the main window.
+// A view of a picture over an axis. It shows a part of the axis.
 //
 // Wheel: zoom at the pointer. Drag: pan. Click: put the cursor there. Double click: show all.
 #pragma once
@@ -18,6 +18,8 @@ class RangeView : public QWidget {
     double to() const { return shown_.to(); }
     /// Shows the whole axis. Does nothing while the view is empty.
     void show_all();
+    /// Shows this range. The range is widened if it is too small to show, and moved if it leaves the axis.
+    void set_range(double from, double to);
 
   protected:
     RangeView(const QString& object_name, const QString& accessible_name, QWidget* parent);
@@ -26,20 +28,25 @@ class RangeView : public QWidget {
     /// Returns the length of the axis. The axis begins at 0.
     virtual double length() const = 0;
     /// Returns the area of the axis on the screen. May only be called while the view is not empty.
-    virtual Rect axis_area() = 0;
+    virtual Rect axis_area() const = 0;
     /// Called when another part is shown or the view's size has changed. Must repaint the view.
     virtual void show_range() = 0;
-    /// Called for a click at a value of the axis.
-    virtual void click(double at) = 0;
+    /// Called for a click at a value of the axis, with the release of the button.
+    virtual void click(double at, const QMouseEvent& release) = 0;
 
     const ShownRange& shown() const { return shown_; }
-    /// Shows this range. The range is widened if it is too small to show, and moved if it leaves the axis.
-    void set_range(double from, double to);
+    /// Shows the whole axis, also of an empty view.
+    void reset_range();
+    /// Returns the value of the axis at `x` on the screen. May only be called while the view is not empty.
+    double at_of(double x) const;
     /// If the value is not shown, moves the shown part so that the value is in its middle.
     void bring_into_sight(double at);
-    /// Adds the keys that all views of this class have. When a key zooms, the value that `middle` returns
-    /// keeps its place.
-    void add_range_keys(ViewKeys& keys, const std::function<double()>& middle);
+    /// Adds the keys that all views of this class have. When a key zooms, the value that `middle` returns keeps
+    /// its place. If `middle` is empty, no key zooms. `click`: what a click does; if empty, it puts the cursor
+    /// there.
+    void add_range_keys(ViewKeys& keys, const std::function<double()>& middle, const QString& click = {});
+    /// Tells the gestures other than clicks, which all views of this class have.
+    void tell_gestures(ViewKeys& keys);
 
     void resizeEvent(QResizeEvent* event) override;
     void wheelEvent(QWheelEvent* event) override;
@@ -50,7 +57,6 @@ class RangeView : public QWidget {
 
   private:
     void zoom_at(double at, double factor);
-    double at_of(double x);
 
     ShownRange shown_;
 };

@@ -15,6 +15,7 @@ MeasuredView::MeasuredView(QWidget* parent)
     keys->add({Qt::Key_Right}, tr("Go to the next event"), [this] { go_by_events(1); });
     keys->add({Qt::Key_Left}, tr("Go to the event before"), [this] { go_by_events(-1); });
     add_range_keys(*keys, [this] { return static_cast<double>(cursor_); });
+    tell_gestures(*keys);
 }
 
 void MeasuredView::set_device(MeasurementPtr measurement, std::size_t device) {
@@ -49,7 +50,7 @@ void MeasuredView::show_range() {
     update();  // the columns are computed when the view is painted
 }
 
-MeasuredScene MeasuredView::scene() {
+MeasuredScene MeasuredView::scene() const {
     if (columns_width_ != width() || columns_from_ != from() || columns_to_ != to()) {
         columns_ = columns_of(bands(), from(), to(), static_cast<std::size_t>(std::max(50, width())));
         columns_width_ = width();
@@ -67,7 +68,7 @@ MeasuredScene MeasuredView::scene() {
             .paper = theme::paper()};
 }
 
-Rect MeasuredView::plot() {
+Rect MeasuredView::plot() const {
     return places_of(scene()).plot;
 }
 
@@ -87,7 +88,7 @@ void MeasuredView::go_by_events(int count) {
 }
 
 /// Puts the cursor on the moment that is drawn in the clicked column of the picture.
-void MeasuredView::click(double at) {
+void MeasuredView::click(double at, const QMouseEvent&) {
     for (const BandColumn& column : columns_.columns)
         if (at >= column.begin && at < column.end) return set_cursor(column.shown);
 }

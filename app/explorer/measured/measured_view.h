@@ -23,7 +23,7 @@ class MeasuredView : public RangeView {
     TraceMoment cursor() const { return cursor_; }
     bool has_plan() const { return !plan_.empty(); }
     /// The area in which the moments are drawn. May only be called while there is a measurement.
-    Rect plot();
+    Rect plot() const;
     QSize sizeHint() const override { return {1000, 360}; }
     QSize minimumSizeHint() const override { return {320, 160}; }
 
@@ -33,16 +33,16 @@ class MeasuredView : public RangeView {
   protected:
     bool is_empty() const override { return !measurement_; }
     double length() const override { return bands().length(); }
-    Rect axis_area() override { return plot(); }
+    Rect axis_area() const override { return plot(); }
     void show_range() override;
-    void click(double at) override;
+    void click(double at, const QMouseEvent& release) override;
     void paintEvent(QPaintEvent* event) override;
 
   private:
     void lay_plan();
     void go_by_events(int count);
     const MeasuredBands& bands() const { return measurement_->bands[device_]; }
-    MeasuredScene scene();
+    MeasuredScene scene() const;
 
     MeasurementPtr measurement_;
     std::size_t device_ = 0;
@@ -50,9 +50,9 @@ class MeasuredView : public RangeView {
     std::vector<MemoryPoint> plan_;
     TraceMoment cursor_ = 0;
     std::vector<std::int64_t> legend_;  ///< bytes of each band at the cursor
-    BandColumns columns_;               ///< columns of the last painted picture
-    double columns_from_ = -1, columns_to_ = -1;
-    int columns_width_ = -1;
+    mutable BandColumns columns_;       ///< columns of the last painted picture
+    mutable double columns_from_ = -1, columns_to_ = -1;
+    mutable int columns_width_ = -1;
 };
 
 }  // namespace rematlas::explorer
