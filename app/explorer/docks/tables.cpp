@@ -15,10 +15,6 @@
 namespace rematlas::explorer {
 namespace {
 
-QString table_name(const char* text) {
-    return QCoreApplication::translate("Tables", text);
-}
-
 /// Selects what the row shows, and puts the cursor on its step.
 void go_to_step(Session& session, const StepsTable& steps, int row) {
     session.selection.select(steps.selected_at(row));
@@ -31,7 +27,7 @@ PictureOrTable* with_steps_table(Session& session, QWidget* picture) {
     auto* steps = new StepsTable;
     auto* painted = qobject_cast<LanesView*>(picture);
     auto* both = new PictureOrTable(picture, painted ? painted : picture->findChild<LanesView*>(), steps,
-                                    table_name(QT_TRANSLATE_NOOP("Tables", "Schedule")));
+                                    QCoreApplication::translate("Tables", "Schedule"));
     const auto refill = [&session, steps, both] {
         steps->set_schedule(session.schedule());
         both->follow(-1);
@@ -62,7 +58,7 @@ PictureOrTable* with_sweep_table(Session& session, QWidget* picture) {
     auto* points = new SweepTable;
     auto* plot = picture->findChild<SweepPlot*>();
     auto* both =
-        new PictureOrTable(picture, plot, points, table_name(QT_TRANSLATE_NOOP("Tables", "Trade-off")));
+        new PictureOrTable(picture, plot, points, QCoreApplication::translate("Tables", "Trade-off"));
     const auto show = [&session, points](int row) {
         const auto curve = static_cast<std::size_t>(points->curve_at(row));
         const auto at = static_cast<std::size_t>(points->point_at(row));
@@ -86,7 +82,7 @@ PictureOrTable* with_flame_table(Session& session, QWidget* picture) {
     auto* boxes = new FlameTable;
     auto* view = picture->findChild<FlameView*>();
     auto* both =
-        new PictureOrTable(picture, view, boxes, table_name(QT_TRANSLATE_NOOP("Tables", "Flame chart")));
+        new PictureOrTable(picture, view, boxes, QCoreApplication::translate("Tables", "Flame chart"));
     const auto refill = [view, boxes, both] {
         boxes->set_chart(view->chart());
         both->follow(view->focused());
@@ -108,7 +104,7 @@ PictureOrTable* with_lifetimes_table(Session& session, QWidget* picture) {
     auto* view = qobject_cast<LifetimesView*>(picture);
     LifetimesPicture& bars = view->picture();
     auto* both =
-        new PictureOrTable(picture, &bars, tensors, table_name(QT_TRANSLATE_NOOP("Tables", "Lifetimes")));
+        new PictureOrTable(picture, &bars, tensors, QCoreApplication::translate("Tables", "Lifetimes"));
     const auto refill = [&session, view, tensors, both] {
         tensors->set_bars(view->bars().step < 0 ? nullptr : session.schedule(), view->bars());
         both->follow(view->picture().current());
@@ -125,7 +121,7 @@ PictureOrTable* with_lifetimes_table(Session& session, QWidget* picture) {
 
 PictureOrTable* with_items_table(Session& session, QWidget* picture, QWidget* graph) {
     auto* items = new ItemsTable;
-    auto* both = new PictureOrTable(picture, graph, items, table_name(QT_TRANSLATE_NOOP("Tables", "Graph")));
+    auto* both = new PictureOrTable(picture, graph, items, QCoreApplication::translate("Tables", "Graph"));
     const auto follow = [&session, items, both] { both->follow(items->row_of(session.selection.current())); };
     const auto refill = [&session, items, follow] {
         items->set_ladder(session.ladder.ladder());

@@ -15,8 +15,7 @@ class PlanFilter : public QSortFilterProxyModel {
     /// Sets whether the plans of sweeps are shown. Starred plans and the plan that all views show are never
     /// hidden.
     void show_swept(bool shown);
-    bool shows_swept() const { return shows_swept_; }
-    /// Returns the number of plans that are hidden if `shows_swept` is false.
+    /// Returns the number of plans that are hidden if the plans of sweeps are not shown.
     int swept() const;
 
   signals:
