@@ -2,7 +2,6 @@
 
 #include <QHBoxLayout>
 #include <QToolButton>
-#include <QVBoxLayout>
 
 #include "app/explorer/look/pin_menu.h"
 #include "app/explorer/look/theme.h"
@@ -44,9 +43,7 @@ AliveView::AliveView(Session& session, QWidget* parent)
     bar->addWidget(lifetimes);
     bar->addWidget(modules);
     bar->addWidget(peak);
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    QVBoxLayout* layout = theme::plain_column(this);
     headline_->setContentsMargins(theme::margin, theme::gap, theme::margin, 0);
     layout->addWidget(headline_);
     layout->addLayout(bar);

@@ -5,7 +5,6 @@
 #include <QPainter>
 #include <QStyledItemDelegate>
 #include <QToolButton>
-#include <QVBoxLayout>
 #include <algorithm>
 
 #include "app/explorer/look/pin_menu.h"
@@ -125,9 +124,7 @@ BlockTreeView::BlockTreeView(Session& session, QWidget* parent)
     count_->setObjectName("match_count");
     bar->addWidget(count_);
     bar->addWidget(order);
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    QVBoxLayout* layout = theme::plain_column(this);
     layout->addLayout(bar);
     layout->addWidget(make_partition_row());
     layout->addWidget(tree_);

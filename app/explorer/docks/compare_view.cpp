@@ -1,8 +1,6 @@
 #include "app/explorer/docks/compare_view.h"
 
 #include <QHBoxLayout>
-#include <QSplitter>
-#include <QVBoxLayout>
 
 #include "app/explorer/docks/compare_picture.h"
 #include "app/explorer/look/theme.h"
@@ -45,15 +43,8 @@ CompareView::CompareView(Session& session, QWidget* parent)
     bar_->setSpacing(theme::gap);
     bar_->addLayout(choice);
     bar_->addWidget(headline_, 1);
-    auto* split = new QSplitter(Qt::Horizontal);
-    split->addWidget(new ComparePicture(session_));
-    split->addWidget(table_);
-    split->setStretchFactor(0, 3);
-    split->setStretchFactor(1, 2);
-    split->setChildrenCollapsible(false);
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    QWidget* split = theme::split(Qt::Horizontal, new ComparePicture(session_), table_);
+    QVBoxLayout* layout = theme::plain_column(this);
     layout->addLayout(bar_);
     layout->addWidget(split, 1);
 

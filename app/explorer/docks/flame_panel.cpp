@@ -1,7 +1,5 @@
 #include "app/explorer/docks/flame_panel.h"
 
-#include <QVBoxLayout>
-
 #include "app/explorer/docks/flame_view.h"
 #include "app/explorer/look/theme.h"
 
@@ -14,9 +12,7 @@ FlamePanel::FlamePanel(Session& session, QWidget* parent) : QWidget(parent) {
     sums->setTextInteractionFlags(Qt::TextSelectableByMouse);
     // Leaves room for the button that switches to the table.
     sums->setContentsMargins(theme::margin, 2, theme::margin + 20, 4);
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    QVBoxLayout* layout = theme::plain_column(this);
     layout->addWidget(view, 1);
     layout->addWidget(sums);
     const auto show = [view, sums] { sums->setText(view->sums()); };

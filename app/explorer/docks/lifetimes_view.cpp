@@ -2,7 +2,6 @@
 
 #include <QHBoxLayout>
 #include <QSignalBlocker>
-#include <QVBoxLayout>
 
 #include "app/explorer/look/theme.h"
 #include "app/explorer/words/wording.h"
@@ -36,9 +35,7 @@ LifetimesView::LifetimesView(Session& session, QWidget* parent)
     bar->addWidget(headline_, 1);
     bar->addWidget(part_);
     bar->addWidget(order_);
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    QVBoxLayout* layout = theme::plain_column(this);
     layout->addLayout(bar);
     layout->addWidget(picture_, 1);
 

@@ -2,7 +2,6 @@
 
 #include <QHBoxLayout>
 #include <QHeaderView>
-#include <QVBoxLayout>
 
 #include "app/explorer/look/theme.h"
 
@@ -53,9 +52,7 @@ PlansView::PlansView(Session& session, QWidget* parent)
     swept_->setToolTip(
         tr("Plans that sweeps found: each is a point under Trade-off, too. A star keeps one in the list."));
     bar->addWidget(swept_);
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    QVBoxLayout* layout = theme::plain_column(this);
     layout->addLayout(bar);
     layout->addWidget(table_);
     table_->setMinimumHeight(theme::least_list);

@@ -1,18 +1,15 @@
 #include "app/explorer/docks/schedule_panel.h"
 
-#include <QVBoxLayout>
-
 #include "app/explorer/docks/lanes_view.h"
 #include "app/explorer/docks/range_brush.h"
+#include "app/explorer/look/theme.h"
 
 namespace rematlas::explorer {
 
 SchedulePanel::SchedulePanel(Session& session, QWidget* parent) : QWidget(parent) {
     auto* lanes = new LanesView(session);
     auto* brush = new RangeBrush(*lanes);
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    QVBoxLayout* layout = theme::plain_column(this);
     layout->addWidget(lanes, 1);
     layout->addWidget(brush);
     brush->hide();

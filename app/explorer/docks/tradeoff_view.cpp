@@ -1,7 +1,6 @@
 #include "app/explorer/docks/tradeoff_view.h"
 
 #include <QHBoxLayout>
-#include <QVBoxLayout>
 #include <algorithm>
 #include <utility>
 
@@ -21,9 +20,7 @@ TradeoffView::TradeoffView(Session& session, QWidget* parent)
     stack_ = new QStackedWidget;
     stack_->addWidget(hint_);
     stack_->addWidget(plot_);
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    QVBoxLayout* layout = theme::plain_column(this);
     layout->addWidget(make_controls());
     layout->addWidget(stack_, 1);
     SweepController& sweep = session_.sweep;

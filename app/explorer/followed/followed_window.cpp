@@ -3,7 +3,6 @@
 #include <QFileInfo>
 #include <QScrollBar>
 #include <QSortFilterProxyModel>
-#include <QSplitter>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
@@ -63,15 +62,8 @@ FollowedWindow::FollowedWindow(const QString& path, QWidget* parent)
     setWindowTitle(tr("%1: training run").arg(QFileInfo(path).fileName()));
     resize(1100, 760);
     make_table();
-    auto* split = new QSplitter(Qt::Vertical);
-    split->addWidget(view_);
-    split->addWidget(table_);
-    split->setStretchFactor(0, 3);
-    split->setStretchFactor(1, 2);
-    split->setChildrenCollapsible(false);
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    QWidget* split = theme::split(Qt::Vertical, view_, table_);
+    QVBoxLayout* layout = theme::plain_column(this);
     layout->addWidget(make_bar());
     layout->addWidget(split, 1);
     connect(&run_, &FollowedRun::grew, this, &FollowedWindow::grow);

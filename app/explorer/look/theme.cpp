@@ -6,6 +6,7 @@
 #include <QPalette>
 #include <QPixmap>
 #include <QPointer>
+#include <QSplitter>
 #include <QStyle>
 #include <QTimer>
 #include <utility>
@@ -192,6 +193,23 @@ QTreeView* sortable_list(QSortFilterProxyModel& model, std::initializer_list<int
     int column = 0;
     for (const int width : widths) list->setColumnWidth(column++, width);
     return list;
+}
+
+QVBoxLayout* plain_column(QWidget* widget) {
+    auto* column = new QVBoxLayout(widget);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    return column;
+}
+
+QWidget* split(Qt::Orientation orientation, QWidget* first, QWidget* second) {
+    auto* both = new QSplitter(orientation);
+    both->addWidget(first);
+    both->addWidget(second);
+    both->setStretchFactor(0, 3);
+    both->setStretchFactor(1, 2);
+    both->setChildrenCollapsible(false);
+    return both;
 }
 
 QLabel* plain_label(const QString& text) {

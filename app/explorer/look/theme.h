@@ -7,6 +7,7 @@
 #include <QSortFilterProxyModel>
 #include <QString>
 #include <QTreeView>
+#include <QVBoxLayout>
 #include <functional>
 #include <initializer_list>
 
@@ -70,6 +71,12 @@ void on_change(QObject* context, std::function<void()> react);
 /// Returns a view that shows the model's rows as a flat list, in the model's order until the user clicks a
 /// column's header. `widths`: the widths of the columns.
 QTreeView* sortable_list(QSortFilterProxyModel& model, std::initializer_list<int> widths);
+
+/// Returns a layout of the widget without margins and spaces, in which rows are added from top to bottom.
+QVBoxLayout* plain_column(QWidget* widget);
+/// Returns a widget in which `first` has three fifths of the room and `second` the rest. The user can move the
+/// line between them, but can hide neither.
+QWidget* split(Qt::Orientation orientation, QWidget* first, QWidget* second);
 
 /// Gives a widget the background of views.
 void set_on_page(QWidget& widget);

@@ -4,7 +4,6 @@
 #include <QHBoxLayout>
 #include <QPainter>
 #include <QPushButton>
-#include <QSplitter>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -75,15 +74,8 @@ MeasuredWindow::MeasuredWindow(Session& session, QWidget* parent)
     tabs_->addTab(segments_, tr("Segments"));
     add_table(differences_, tr("Against the plan"), "measured_differences", {140, 100, 80, 600});
     tabs_->setTabVisible(differences_tab, false);
-    auto* split = new QSplitter(Qt::Vertical);
-    split->addWidget(view_);
-    split->addWidget(tabs_);
-    split->setStretchFactor(0, 3);
-    split->setStretchFactor(1, 2);
-    split->setChildrenCollapsible(false);
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
+    QWidget* split = theme::split(Qt::Vertical, view_, tabs_);
+    QVBoxLayout* layout = theme::plain_column(this);
     layout->addWidget(make_bar());
     layout->addWidget(split, 1);
     connect(view_, &MeasuredView::cursor_moved, this, &MeasuredWindow::show_cursor);

@@ -11,7 +11,6 @@
 #include <QMimeData>
 #include <QScreen>
 #include <QStatusBar>
-#include <QVBoxLayout>
 #include <algorithm>
 
 #include "app/explorer/docks/all_docks.h"
@@ -62,9 +61,7 @@ MainWindow::MainWindow(QSettings* settings, QWidget* parent)
     pages_->addWidget(welcome_);
     pages_->addWidget(graph_or_table_);
     auto* middle = new QWidget;
-    auto* column = new QVBoxLayout(middle);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
+    QVBoxLayout* column = theme::plain_column(middle);
     column->addWidget(message_bar_);
     column->addWidget(pages_, 1);
     setCentralWidget(middle);
