@@ -13,7 +13,7 @@ int FiguresTable::columnCount(const QModelIndex& parent) const {
 
 QVariant FiguresTable::data(const QModelIndex& index, int role) const {
     if (!index.isValid()) return {};
-    const Column& column = at(index.column());
+    const Column& column = column_at(index.column());
     if (role == Qt::TextAlignmentRole) return headerData(index.column(), Qt::Horizontal, role);
     if (role != Qt::DisplayRole && role != Qt::ToolTipRole && role != value_role) return {};
     const Figure figure = column.figure_of(index.row());
@@ -37,7 +37,7 @@ QVariant FiguresTable::data(const QModelIndex& index, int role) const {
 QVariant FiguresTable::headerData(int section, Qt::Orientation orientation, int role) const {
     static constexpr const char* unit_names[] = {"", "", "bytes", "ns", "ratio", "ratio"};
     if (orientation != Qt::Horizontal) return {};
-    const Column& column = at(section);
+    const Column& column = column_at(section);
     if (role == Qt::DisplayRole) return column.title;
     if (role == Qt::ToolTipRole) return column.meaning;
     if (role == unit_role) return QString(unit_names[column.unit]);

@@ -41,20 +41,23 @@ class FiguresTable : public QAbstractTableModel {
     /// Returns the row that shows the selected block or op; -1 if there is none.
     virtual int row_of(const Selected&) const { return -1; }
 
-    bool is_number(int column) const { return at(column).unit != words; }
+    bool is_number(int column) const { return column_at(column).unit != words; }
     int rowCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : rows(); }
     int columnCount(const QModelIndex& parent = {}) const override;
     QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
   protected:
+    /// The unit of a column's values. A share and an overhead are ratios with different texts.
     enum Unit { words, count, bytes, time, share, overhead };
     struct Column {
         QString title, meaning;
         Unit unit = words;
         std::function<Figure(int row)> figure_of;
     };
+    /// Returns the number of rows.
     virtual int rows() const = 0;
+    /// Adds a column behind the others. `figure_of` returns the cell of a row.
     void add(const QString& title, const QString& meaning, Unit unit,
              std::function<Figure(int row)> figure_of) {
         columns_.push_back({title, meaning, unit, std::move(figure_of)});
@@ -63,7 +66,7 @@ class FiguresTable : public QAbstractTableModel {
     std::vector<Column> columns_;
 
   private:
-    const Column& at(int column) const { return columns_[static_cast<std::size_t>(column)]; }
+    const Column& column_at(int column) const { return columns_[static_cast<std::size_t>(column)]; }
 };
 
 /// Returns rows as tab-separated text for spreadsheets, below a line of titles. `rows`: the rows of the model
