@@ -41,9 +41,9 @@ class RangeView : public QWidget {
     double at_of(double x) const;
     /// If the value is not shown, moves the shown part so that the value is in its middle.
     void bring_into_sight(double at);
-    /// Adds the keys that all views of this class have. When a key zooms, the value that `middle` returns keeps
-    /// its place. If `middle` is empty, no key zooms. `click`: what a click does; if empty, it puts the cursor
-    /// there.
+    /// Adds the keys that all views of this class have. When a key zooms, the value that `middle` returns
+    /// keeps its place. If `middle` is empty, no key zooms. `click` tells what a click does. If `click` is
+    /// empty, a click puts the cursor there.
     void add_range_keys(ViewKeys& keys, const std::function<double()>& middle, const QString& click = {});
     /// Tells the gestures other than clicks, which all views of this class have.
     void tell_gestures(ViewKeys& keys);

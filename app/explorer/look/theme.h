@@ -74,8 +74,8 @@ QTreeView* sortable_list(QSortFilterProxyModel& model, std::initializer_list<int
 
 /// Returns a layout of the widget without margins and spaces, in which rows are added from top to bottom.
 QVBoxLayout* plain_column(QWidget* widget);
-/// Returns a widget in which `first` has three fifths of the room and `second` the rest. The user can move the
-/// line between them, but can hide neither.
+/// Returns a widget in which `first` has three fifths of the room and `second` the rest. The user can move
+/// the line between them, but can hide neither.
 QWidget* split(Qt::Orientation orientation, QWidget* first, QWidget* second);
 
 /// Gives a widget the background of views.
