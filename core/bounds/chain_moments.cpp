@@ -2,58 +2,15 @@
 
 #include <algorithm>
 
-#include "core/bounds/subset_sum.h"
 #include "core/schedule/run_sequence.h"
 
 namespace rematlas {
 
 ChainMoments::ChainMoments(const FlatGraph& graph, std::int64_t budget, const ChainMomentsOptions& options)
-    : graph_(graph),
-      budget_(budget),
-      chain_(moment_chain(graph, budget, options.moments)),
-      windows_(moment_windows(graph, chain_)),
-      late_(graph.op_count, 0),
-      runs_(moments() + 1, Terms(graph.op_count, kNever)),
-      kept_(moments() + 1, Terms(graph.tensor_count, kNever)) {
-    for (int op = 0; op < graph.op_count && chain_.fullest >= 0; ++op)
-        late_[op] = op == chain_.ops[chain_.fullest] || windows_.first[op] > chain_.fullest;
-    find_needed();
+    : MomentRelaxation(graph, budget, moment_chain(graph, budget, options.moments)) {
     add_columns();
     add_rows();
     if (options.join > 1 && moments() > 0) add_intervals(options);
-}
-
-// Marks the variables that some row needs, from the last window to the first: the inputs of required runs,
-// the runs that make these inputs, the moments that keep them, and so on. A mark is column 0, which
-// `add_columns` replaces by the real column.
-void ChainMoments::find_needed() {
-    for (int k = 1; k <= moments(); ++k) {
-        for (const auto list : {graph_.inputs[op_of(k)], graph_.outputs[op_of(k)]}) {
-            for (int t : list) kept_[k][t] = kAlways;
-        }
-    }
-    for (int k = moments(); k >= 0; --k) {
-        for (int t = 0; t < graph_.tensor_count; ++t) {
-            const bool after = k == moments() ? graph_.is_result[t] : kept_[k + 1][t] == 0;
-            if (after) need(k, t);
-        }
-        for (int op = graph_.op_count; op-- > 0;) {
-            const bool first = graph_.required[op] && windows_.first[op] <= k && k <= windows_.last[op];
-            if (first) runs_[k][op] = windows_.first[op] == windows_.last[op] ? kAlways : 0;
-            if (runs_[k][op] == kNever || !has_input_rows(op, k)) continue;
-            for (int t : graph_.inputs[op]) need(k, t);
-        }
-    }
-}
-
-/// Marks the ways to provide a tensor that is read by a run in the window or needed after the window.
-void ChainMoments::need(int window, int tensor) {
-    if (kept_[window][tensor] == kAlways) return;
-    const int maker = graph_.producer[tensor];
-    if (windows_.first[maker] < window) kept_[window][tensor] = 0;
-    const bool may_run =
-        windows_.first[maker] <= window && (graph_.recomputable[maker] || window <= windows_.last[maker]);
-    if (may_run && runs_[window][maker] == kNever) runs_[window][maker] = 0;
 }
 
 void ChainMoments::add_columns() {
@@ -82,33 +39,14 @@ void ChainMoments::add_rows() {
             if (after == kNever || (after == kAlways && k < moments())) continue;
             programme_.add_implication(after, kept_[k][t], runs_[k][graph_.producer[t]]);
         }
-        if (k > 0) add_memory_row(k);
+        if (k == 0) continue;
+        std::int64_t room = budget_ - graph_.resident_bytes;
+        for (const FlatGraph::Pair& pair : graph_.inplace_pairs(op_of(k))) room += pair.saved;
+        add_memory_row(k, room);
     }
     for (int op = 0; op < graph_.op_count; ++op) {
         if (graph_.required[op] && windows_.first[op] < windows_.last[op]) add_sum_row(op);
     }
-}
-
-void ChainMoments::add_sum_row(int op) {
-    std::vector<Entry> entries;
-    for (int k = windows_.first[op]; k <= windows_.last[op]; ++k) entries.push_back({runs_[k][op], 1});
-    programme_.add_row(1, entries);
-}
-
-void ChainMoments::add_memory_row(int moment) {
-    const int op = op_of(moment);
-    std::int64_t room = budget_ - graph_.resident_bytes - graph_.workspace[op];
-    for (const FlatGraph::Pair& pair : graph_.inplace_pairs(op)) room += pair.saved;
-    std::vector<Entry> entries;
-    std::vector<std::int64_t> sizes;
-    for (int t = 0; t < graph_.tensor_count; ++t) {
-        if (kept_[moment][t] == kAlways) room -= graph_.bytes[t];
-        if (kept_[moment][t] < 0 || graph_.bytes[t] == 0) continue;
-        entries.push_back({kept_[moment][t], -graph_.bytes[t]});
-        sizes.push_back(graph_.bytes[t]);
-    }
-    if (room < 0) return programme_.declare_impossible();
-    programme_.add_row(-largest_subset_sum(std::move(sizes), room), entries);
 }
 
 // The tree of intervals covers the windows from the fullest moment (the one with the most memory) on. Its
@@ -139,7 +77,7 @@ void ChainMoments::add_intervals(const ChainMomentsOptions& options) {
 ChainMoments::Interval ChainMoments::join(std::span<const Interval> parts, const Interval& last) {
     Interval joined{parts.front().first, last.last, Terms(graph_.op_count, kNever)};
     for (int op = 0; op < graph_.op_count; ++op) {
-        std::vector<Entry> some;
+        Entries some;
         for (const Interval& part : parts) {
             if (part.runs[op] != kNever) some.push_back({part.runs[op], 1});
         }

@@ -34,10 +34,7 @@
 #include <span>
 #include <vector>
 
-#include "core/bounds/moment_chain.h"
-#include "core/bounds/term_programme.h"
-#include "core/graph/flat_graph.h"
-#include "core/milp/milp.h"
+#include "core/bounds/moment_relaxation.h"
 #include "core/schedule/run_sequence.h"
 
 namespace rematlas {
@@ -48,19 +45,12 @@ struct ChainMomentsOptions {
     bool suffixes = false;  ///< adds all intervals that end with the last window
 };
 
-class ChainMoments {
+/// The program minimizes nanoseconds. All columns are 0 or 1, all rows have only a lower limit, and all
+/// coefficients are integers. The offset is the time of the runs that every solution has. Columns and rows of
+/// intervals come last.
+class ChainMoments : public MomentRelaxation {
   public:
     ChainMoments(const FlatGraph& graph, std::int64_t budget, const ChainMomentsOptions& options = {});
-
-    /// The program minimizes nanoseconds. All columns are 0 or 1, all rows have only a lower limit, and all
-    /// coefficients are integers. The offset is the time of the runs that every solution has. Columns and
-    /// rows of intervals come last.
-    const MilpModel& programme() const { return programme_.model; }
-
-    /// Says whether some row cannot be satisfied; then no schedule fits the budget.
-    bool impossible() const { return programme_.impossible(); }
-
-    int moments() const { return static_cast<int>(chain_.ops.size()); }
 
     /// Returns the runs of an integer solution, window by window, and in the graph's order within a window. A
     /// missing input is made right before the run that reads it. The sequence is executable, but may be over
@@ -68,39 +58,18 @@ class ChainMoments {
     RunSequence decode(std::span<const double> values) const;
 
   private:
-    using Entry = TermProgramme::Entry;
-
     struct Interval {
         int first, last;  ///< indices of windows
         Terms runs;       ///< X[I,o] for each op o
     };
 
-    void find_needed();
-    void need(int window, int tensor);
     void add_columns();
     void add_rows();
-    void add_memory_row(int moment);
     void add_intervals(const ChainMomentsOptions& options);
     Interval join(std::span<const Interval> parts, const Interval& last);
     void add_interval_rows(const Interval& interval);
-    void add_sum_row(int op);
-
-    int op_of(int moment) const { return chain_.ops[moment - 1]; }
     std::vector<int> runs_in(int window, std::span<const double> values) const;
     RunSequence sequence(std::span<const double> values, bool lazy) const;
-    bool has_input_rows(int op, int last_window) const {
-        return !late_[op] || last_window <= windows_.last[op];
-    }
-
-    const FlatGraph& graph_;
-    std::int64_t budget_;
-    MomentChain chain_;
-    MomentWindows windows_;
-    std::vector<std::uint8_t> late_;  ///< per op: whether it is the fullest moment's op or descends from it
-    std::vector<Terms> runs_;         ///< x[window][op]
-    /// [moment][tensor]. Moment 0 is the start of the step, before any op has run.
-    std::vector<Terms> kept_;
-    TermProgramme programme_;
 };
 
 }  // namespace rematlas

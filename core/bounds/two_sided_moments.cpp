@@ -3,36 +3,26 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/bounds/subset_sum.h"
-
 namespace rematlas {
 
 TwoSidedMoments::TwoSidedMoments(const FlatGraph& graph, std::int64_t budget, MomentChain chain,
                                  const HostLinks& links, int margin_rows, std::span<const HostOp> host_ops)
-    : graph_(graph),
-      budget_(budget),
-      chain_(std::move(chain)),
-      windows_(moment_windows(graph, chain_)),
+    : MomentRelaxation(graph, budget, std::move(chain)),
       links_(links),
       margin_rows_(margin_rows),
       lineage_(graph),
-      late_(graph.op_count, 0),
-      runs_(moments() + 1, Terms(graph.op_count, kNever)),
-      runs_from_(runs_),
-      kept_(moments() + 1, Terms(graph.tensor_count, kNever)),
-      fetched_(kept_),
-      fetched_from_(kept_),
-      copied_(kept_),
+      runs_from_(moments() + 1, Terms(graph.op_count, kNever)),
+      fetched_(moments() + 1, Terms(graph.tensor_count, kNever)),
+      fetched_from_(fetched_),
+      copied_(fetched_),
       least_(moments() + 1, 0) {
-    for (int op = 0; op < graph.op_count && chain_.fullest >= 0; ++op)
-        late_[op] = op == chain_.ops[chain_.fullest] || windows_.first[op] > chain_.fullest;
-    find_needed();
     add_columns();
     add_suffixes();
     for (int k = 0; k <= moments(); ++k) add_window_rows(k);
     for (int k = 1; k <= moments(); ++k) {
         add_rows_from(k);
-        add_memory_row(k);
+        const std::int64_t residents = links_.activations_only ? graph_.resident_bytes : 0;
+        add_memory_row(k, budget_ - residents + saved_in_place(op_of(k)));
     }
     add_link_rows();
     if (!host_ops.empty()) add_host_rows(host_ops);
@@ -45,38 +35,6 @@ std::int64_t TwoSidedMoments::most_time() const {
 // The program does not cover schedules that take longer than `most_time`, so no bound can be above that time.
 std::int64_t TwoSidedMoments::bound(const DualValue& value) const {
     return value.infeasible ? most_time() : std::min(value.bound, most_time());
-}
-
-// Marks the variables that some row needs, from the last window to the first: the inputs of required runs,
-// the runs that make these inputs, the moments that keep them, and so on. A mark is column 0, which
-// `add_columns` replaces by the real column.
-void TwoSidedMoments::find_needed() {
-    for (int k = 1; k <= moments(); ++k) {
-        for (const auto list : {graph_.inputs[op_of(k)], graph_.outputs[op_of(k)]}) {
-            for (int t : list) kept_[k][t] = kAlways;
-        }
-    }
-    for (int k = moments(); k >= 0; --k) {
-        for (int t = 0; t < graph_.tensor_count; ++t) {
-            if (k == moments() ? graph_.is_result[t] != 0 : kept_[k + 1][t] == 0) need(k, t);
-        }
-        for (int op = graph_.op_count; op-- > 0;) {
-            const bool first = graph_.required[op] && windows_.first[op] <= k && k <= windows_.last[op];
-            if (first) runs_[k][op] = windows_.first[op] == windows_.last[op] ? kAlways : 0;
-            if (runs_[k][op] == kNever || !has_input_rows(op, k)) continue;
-            for (int t : graph_.inputs[op]) need(k, t);
-        }
-    }
-}
-
-/// Marks the ways to provide a tensor that is read by a run in the window or needed after the window.
-void TwoSidedMoments::need(int window, int tensor) {
-    if (kept_[window][tensor] == kAlways) return;
-    const int maker = graph_.producer[tensor];
-    if (windows_.first[maker] < window) kept_[window][tensor] = 0;
-    const bool may_run =
-        windows_.first[maker] <= window && (graph_.recomputable[maker] || window <= windows_.last[maker]);
-    if (may_run && runs_[window][maker] == kNever) runs_[window][maker] = 0;
 }
 
 void TwoSidedMoments::add_columns() {
@@ -125,11 +83,7 @@ void TwoSidedMoments::add_suffixes() {
 
 void TwoSidedMoments::add_window_rows(int k) {
     for (int op = 0; op < graph_.op_count; ++op) {
-        if (k == windows_.first[op] && graph_.required[op] && k < windows_.last[op]) {
-            Entries some;
-            for (int j = k; j <= windows_.last[op]; ++j) some.push_back({runs_[j][op], 1});
-            programme_.add_row(1, some);
-        }
+        if (k == windows_.first[op] && graph_.required[op] && k < windows_.last[op]) add_sum_row(op);
         if (runs_[k][op] == kNever || !has_input_rows(op, k)) continue;
         for (int t : graph_.inputs[op])
             programme_.add_implication(runs_[k][op], kept_[k][t], runs_[k][graph_.producer[t]],
@@ -191,22 +145,6 @@ std::int64_t TwoSidedMoments::saved_in_place(int op) const {
     }
     for (int t : graph_.outputs[op]) outputs += graph_.bytes[t];
     return reads_result ? std::min(inputs, outputs) : saved;
-}
-
-void TwoSidedMoments::add_memory_row(int moment) {
-    const int op = op_of(moment);
-    std::int64_t room = budget_ - (links_.activations_only ? graph_.resident_bytes : 0);
-    room += saved_in_place(op) - graph_.workspace[op];
-    Entries entries;
-    std::vector<std::int64_t> sizes;
-    for (int t = 0; t < graph_.tensor_count; ++t) {
-        if (kept_[moment][t] == kAlways) room -= graph_.bytes[t];
-        if (kept_[moment][t] < 0 || graph_.bytes[t] == 0) continue;
-        entries.push_back({kept_[moment][t], -graph_.bytes[t]});
-        sizes.push_back(graph_.bytes[t]);
-    }
-    if (room < 0) return programme_.declare_impossible();
-    programme_.add_row(-largest_subset_sum(std::move(sizes), room), entries);
 }
 
 }  // namespace rematlas

@@ -81,13 +81,12 @@
 #include "core/bounds/host_links.h"
 #include "core/bounds/host_ops.h"
 #include "core/bounds/lineage.h"
-#include "core/bounds/moment_chain.h"
-#include "core/bounds/term_programme.h"
-#include "core/graph/flat_graph.h"
+#include "core/bounds/moment_relaxation.h"
 
 namespace rematlas {
 
-class TwoSidedMoments {
+/// The program minimizes nanoseconds, over schedules that take at most `most_time`.
+class TwoSidedMoments : public MomentRelaxation {
   public:
     /// `margin_rows`: at each moment, each link gets rows for at most this many sets of tensors, those with
     /// the largest r or s. More rows make the bound stronger, except with first-order methods, which do not
@@ -95,12 +94,6 @@ class TwoSidedMoments {
     TwoSidedMoments(const FlatGraph& graph, std::int64_t budget, MomentChain chain, const HostLinks& links,
                     int margin_rows = kAllMarginRows, std::span<const HostOp> host_ops = {});
     static constexpr int kAllMarginRows = 1000;
-
-    /// The program minimizes nanoseconds, over schedules that take at most `most_time`.
-    const MilpModel& programme() const { return programme_.model; }
-
-    /// Says whether the op of some moment cannot run within the budget; then no schedule fits.
-    bool impossible() const { return programme_.impossible(); }
 
     /// Returns the lower bound in nanoseconds that `value` proves for all schedules; at most `most_time`.
     std::int64_t bound(const DualValue& value) const;
@@ -113,9 +106,6 @@ class TwoSidedMoments {
     std::int64_t most_time() const;
 
   private:
-    using Entry = TermProgramme::Entry;
-    using Entries = std::vector<Entry>;
-
     /// One job of a machine that does one job at a time: a copy on a link, or an op on the host.
     struct Copy {
         std::int64_t margin;  ///< time before the job can start, or time needed after its end
@@ -123,19 +113,10 @@ class TwoSidedMoments {
         Term term;
     };
 
-    int moments() const { return static_cast<int>(chain_.ops.size()); }
-    int op_of(int moment) const { return chain_.ops[moment - 1]; }
-    bool has_input_rows(int op, int last_window) const {
-        return !late_[op] || last_window <= windows_.last[op];
-    }
-
-    void find_needed();
-    void need(int window, int tensor);
     void add_columns();
     void add_suffixes();
     void add_window_rows(int window);
     void add_rows_from(int moment);
-    void add_memory_row(int moment);
     void add_end_rows(int moment, int tensor);
     void add_link_rows();
     void add_out_rows(int moment);
@@ -149,17 +130,10 @@ class TwoSidedMoments {
     std::int64_t out_time(int tensor) const;
     std::int64_t in_time(int tensor) const;
 
-    const FlatGraph& graph_;
-    std::int64_t budget_;
-    MomentChain chain_;
-    MomentWindows windows_;
     HostLinks links_;
     int margin_rows_;
     Lineage lineage_;
-    std::vector<std::uint8_t> late_;   ///< per op: whether it is the fullest moment's op or descends from it
-    std::vector<Terms> runs_;          ///< x[window][op]
     std::vector<Terms> runs_from_;     ///< X[window][op]
-    std::vector<Terms> kept_;          ///< a[moment][tensor]
     std::vector<Terms> fetched_;       ///< f[window][tensor]
     std::vector<Terms> fetched_from_;  ///< F[moment][tensor]
     std::vector<Terms> copied_;        ///< c[moment][tensor]
@@ -170,7 +144,6 @@ class TwoSidedMoments {
         int first, last;  ///< indices of windows
     };
     std::vector<TimeRow> time_rows_;
-    TermProgramme programme_;
 };
 
 }  // namespace rematlas
