@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "core/base/files.h"
 #include "core/costs/builtin_profiles.h"
 #include "core/costs/profile_fields.h"
 
@@ -49,36 +48,17 @@ Bytes size_or(const Fields& fields, const char* key, std::int64_t otherwise) {
     return Bytes(bytes);
 }
 
-constexpr std::string_view known_keys[] = {"format",
-                                           "version",
-                                           "name",
-                                           "kind",
-                                           "memory_bytes",
-                                           "matmul_flops",
-                                           "convolution_flops",
-                                           "vector_flops",
-                                           "memory_bytes_per_second",
-                                           "launch_ns",
-                                           "matmul_efficiency",
-                                           "matmul_efficiencies",
-                                           "convolution_efficiency",
-                                           "attention_efficiency",
-                                           "memory_efficiency",
-                                           "to_host_bytes_per_second",
-                                           "to_device_bytes_per_second",
-                                           "to_host_contended_bytes_per_second",
-                                           "to_device_contended_bytes_per_second",
-                                           "copy_latency_ns",
-                                           "least_copy_bytes",
-                                           "matmul_workspace_bytes",
-                                           "capability",
-                                           "host",
-                                           "sources"};
+constexpr const char* kDeviceKeys =
+    "format version name kind memory_bytes matmul_flops convolution_flops vector_flops"
+    " memory_bytes_per_second launch_ns matmul_efficiency matmul_efficiencies convolution_efficiency"
+    " attention_efficiency memory_efficiency to_host_bytes_per_second to_device_bytes_per_second"
+    " to_host_contended_bytes_per_second to_device_contended_bytes_per_second copy_latency_ns"
+    " least_copy_bytes matmul_workspace_bytes capability host sources";
 
 DeviceProfile read(const json& object) {
     const Fields file(object, "");
     expect_format(file, "rematlas.device", 1);
-    refuse_unknown(file, object, known_keys);
+    refuse_unknown(file, object, kDeviceKeys);
     DeviceProfile profile{.name = file.text("name"), .kind = file.text("kind")};
     if (profile.kind != "cpu" && profile.kind != "cuda") file.fail("kind is neither cpu nor cuda");
     profile.memory = size_or(file, "memory_bytes", 0);
@@ -108,11 +88,6 @@ DeviceProfile read(const json& object) {
     return profile;
 }
 
-Result<DeviceProfile> identified(Result<DeviceProfile> profile, const std::string& id) {
-    if (profile) profile->id = id;
-    return profile;
-}
-
 }  // namespace
 
 const std::vector<std::string>& device_profile_names() {
@@ -125,14 +100,13 @@ Result<DeviceProfile> parse_device_profile(std::string_view text, std::string_vi
 }
 
 Result<DeviceProfile> device_profile(const std::string& name) {
-    for (const BuiltinProfile& profile : builtin_profiles())
-        if (profile.name == name) return identified(parse_device_profile(profile.text, name), name);
-    if (!name.ends_with(".json"))
-        return Error{"device profile '" + name + "' is not known; there are " +
-                     listed(device_profile_names()) + ", or a .json file"};
-    const Result<std::string> text = read_file(name);
+    const std::string unknown = "device profile '" + name + "' is not known; there are " +
+                                listed(device_profile_names()) + ", or a .json file";
+    const Result<std::string> text = profile_text(builtin_profiles(), name, unknown);
     if (!text) return text.error();
-    return identified(parse_device_profile(*text, name), std::filesystem::path(name).stem().string());
+    Result<DeviceProfile> profile = parse_device_profile(*text, name);
+    if (profile) profile->id = std::filesystem::path(name).stem().string();
+    return profile;
 }
 
 }  // namespace rematlas

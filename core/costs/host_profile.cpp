@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "core/base/files.h"
 #include "core/costs/builtin_profiles.h"
 #include "core/costs/profile_fields.h"
 
@@ -53,12 +52,9 @@ double rate_of(const HostProfile& host) {
 
 HostProfile host_from(const json& object, const std::string& place) {
     const Fields fields(object, place);
-    constexpr std::string_view known[] = {"format",       "version",
-                                          "name",         "cores",
-                                          "memory_bytes", "memory_bytes_per_second",
-                                          "launch_ns",    "core_bytes_per_second",
-                                          "sources"};
-    refuse_unknown(fields, object, known);
+    refuse_unknown(fields, object,
+                   "format version name cores memory_bytes memory_bytes_per_second launch_ns"
+                   " core_bytes_per_second sources");
     HostProfile host{.name = fields.text("name")};
     host.cores = static_cast<int>(within(fields, "cores", 1, kMostHostCores));
     if (fields.has("memory_bytes")) host.memory = Bytes(within(fields, "memory_bytes", 0, kMostHostMemory));
@@ -80,12 +76,10 @@ Result<HostProfile> parse_host_profile(std::string_view text, std::string_view n
 }
 
 Result<HostProfile> host_profile(const std::string& name) {
-    for (const BuiltinProfile& profile : builtin_hosts())
-        if (profile.name == name) return parse_host_profile(profile.text, name);
-    if (!name.ends_with(".json"))
-        return Error{"host profile '" + name.substr(0, 60) + "' is not known; there are " +
-                     listed(host_profile_names()) + ", or a .json file, which `rematlas links` writes"};
-    const Result<std::string> text = read_file(name);
+    const std::string unknown = "host profile '" + name.substr(0, 60) + "' is not known; there are " +
+                                listed(host_profile_names()) +
+                                ", or a .json file, which `rematlas links` writes";
+    const Result<std::string> text = profile_text(builtin_hosts(), name, unknown);
     if (!text) return text.error();
     return parse_host_profile(*text, name);
 }

@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/base/files.h"
 #include "core/costs/builtin_profiles.h"
 #include "core/costs/device_profile.h"
 #include "core/costs/profile_fields.h"
@@ -15,17 +14,10 @@ using nlohmann::json;
 constexpr std::string_view kFormat = "rematlas.links";
 
 LinkProfile read_links(const json& object) {
-    constexpr std::string_view known[] = {"format",
-                                          "version",
-                                          "name",
-                                          "to_host_bytes_per_second",
-                                          "to_device_bytes_per_second",
-                                          "to_host_contended_bytes_per_second",
-                                          "to_device_contended_bytes_per_second",
-                                          "copy_latency_ns",
-                                          "least_copy_bytes",
-                                          "host",
-                                          "sources"};
+    constexpr const char* known =
+        "format version name to_host_bytes_per_second to_device_bytes_per_second"
+        " to_host_contended_bytes_per_second to_device_contended_bytes_per_second copy_latency_ns"
+        " least_copy_bytes host sources";
     const Fields file(object, "");
     expect_format(file, kFormat, 1);
     refuse_unknown(file, object, known);
@@ -67,13 +59,8 @@ std::string link_profile_text(const LinkProfile& profile) {
 }
 
 Result<Links> links_named(const std::string& name) {
-    for (const BuiltinProfile& profile : builtin_links())
-        if (profile.name == name) return links_of(parse_link_profile(profile.text, name));
-    if (name.ends_with(".json")) {
-        const Result<std::string> text = read_file(name);
-        if (!text) return text.error();
-        if (is_of_links(*text)) return links_of(parse_link_profile(*text, name));
-    }
+    const Result<std::string> text = profile_text(builtin_links(), name, {});
+    if (text && is_of_links(*text)) return links_of(parse_link_profile(*text, name));
     const Result<DeviceProfile> device = device_profile(name);
     if (!device) {
         const std::string more = name.ends_with(".json") ? "" : "; of links " + listed(link_profile_names());

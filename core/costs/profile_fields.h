@@ -1,26 +1,29 @@
 // Functions shared by the readers of device, link and host profiles.
 #pragma once
 
-#include <algorithm>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/files.h"
 #include "core/base/json_fields.h"
 #include "core/base/result.h"
 #include "core/costs/builtin_profiles.h"
 
 namespace rematlas {
 
-/// Fails if the file has a key that is not in `known`.
-inline void refuse_unknown(const Fields& file, const nlohmann::json& object,
-                           std::span<const std::string_view> known) {
+/// Fails if the file has a key that is not in `known`, a list with spaces between the keys.
+inline void refuse_unknown(const Fields& file, const nlohmann::json& object, const char* known) {
+    std::istringstream words(known);
+    const std::set<std::string> keys{std::istream_iterator<std::string>(words), {}};
     for (const auto& [key, value] : object.items())
-        if (std::find(known.begin(), known.end(), key) == known.end())
-            file.fail("key '" + key.substr(0, 60) + "' is not known");
+        if (!keys.contains(key)) file.fail("key '" + key.substr(0, 60) + "' is not known");
 }
 
 /// Returns the source of each figure: the texts under "sources". "sources" may be missing.
@@ -50,6 +53,15 @@ inline std::vector<std::string> names_of(std::span<const BuiltinProfile> profile
     std::vector<std::string> names;
     for (const BuiltinProfile& profile : profiles) names.emplace_back(profile.name);
     return names;
+}
+
+/// Returns the text of the profile of that name in `builtin`, or of the file if the name is a path that ends
+/// in .json. Fails with the message `unknown` for other names, and if the file cannot be read.
+inline Result<std::string> profile_text(std::span<const BuiltinProfile> builtin, const std::string& name,
+                                        const std::string& unknown) {
+    for (const BuiltinProfile& profile : builtin)
+        if (profile.name == name) return std::string(profile.text);
+    return name.ends_with(".json") ? read_file(name) : Error{unknown};
 }
 
 /// Returns "a, b, c".
