@@ -56,6 +56,11 @@ struct FlatGraph {
     /// The time of the step without recomputation: all ops once.
     std::int64_t base_time = 0;
 
+    /// Returns `time` as a multiple of `base_time`; 1 if the step takes no time.
+    double overhead_of(std::int64_t time) const {
+        return base_time > 0 ? static_cast<double>(time) / static_cast<double>(base_time) : 1;
+    }
+
     std::span<const Pair> inplace_pairs(int op) const {
         return {inplace.data() + inplace_begin[op],
                 static_cast<std::size_t>(inplace_begin[op + 1] - inplace_begin[op])};

@@ -71,12 +71,6 @@ std::vector<CurvePiece> curve_pieces(std::span<const CurveSample> samples) {
     return pieces;
 }
 
-double curve_area(std::span<const CurveSample> samples) {
-    double area = 0;
-    for (const CurvePiece& piece : curve_pieces(samples)) area += piece.area();
-    return area;
-}
-
 std::optional<Bytes> next_budget(std::span<const CurveSample> samples) {
     const std::vector<CurvePiece> pieces = curve_pieces(samples);
     const CurvePiece* best = nullptr;

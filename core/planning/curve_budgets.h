@@ -40,9 +40,6 @@ struct CurvePiece {
 /// smallest peak of a schedule, `above` is the greatest overhead found. Cost: n log n.
 std::vector<CurvePiece> curve_pieces(std::span<const CurveSample> samples);
 
-/// Returns the sum of the areas of all pieces.
-double curve_area(std::span<const CurveSample> samples);
-
 /// Returns the middle of the piece with the largest area (of equal areas the widest, then the leftmost).
 /// Returns nothing if no piece has a budget strictly between its ends.
 std::optional<Bytes> next_budget(std::span<const CurveSample> samples);

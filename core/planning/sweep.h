@@ -92,7 +92,7 @@ void add_sweep(const Sweep& sweep, KnownAnswers& known);
 /// already larger keeps that bound, which may hold for fewer schedules.
 void raise_bounds(const Graph& graph, const KnownAnswers& known, Sweep& sweep);
 
-/// Returns the points of a curve as samples, for example for `curve_area`.
+/// Returns the points of a curve as samples, for example for `curve_pieces`.
 std::vector<CurveSample> curve_samples(const SweepCurve& curve);
 
 /// Returns bytes that every schedule needs if it copies no more than the problem allows: the bound of

@@ -23,8 +23,7 @@ Solution solution_from(const FlatGraph& graph, std::span<const std::int32_t> run
     solution.steps = lower(graph, runs);
     solution.time = Nanoseconds(cost.time);
     solution.peak = Bytes(cost.peak);
-    solution.overhead =
-        graph.base_time > 0 ? static_cast<double>(cost.time) / static_cast<double>(graph.base_time) : 1.0;
+    solution.overhead = graph.overhead_of(cost.time);
     if (cost.time == graph.base_time && all_required(graph)) {
         solution.status = Status::optimal;
         solution.bound = Bound{1.0, 0.0, ScheduleClass::any_order};

@@ -51,7 +51,7 @@ void Incumbent::report() {
 }
 
 double Incumbent::overhead() const {
-    return graph_.base_time > 0 ? double(best_->time) / double(graph_.base_time) : 1;
+    return graph_.overhead_of(best_->time);
 }
 
 std::optional<double> Incumbent::bound() const {

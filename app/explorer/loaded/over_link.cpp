@@ -4,11 +4,9 @@ namespace rematlas::explorer {
 namespace {
 
 OverLink judged(const LoadedSchedule& schedule, Nanoseconds time) {
-    OverLink over{.time = time, .overhead = 1, .waits = time};
+    OverLink over{.time = time, .overhead = schedule.graph->flat.overhead_of(time.value), .waits = time};
     for (const Step& step : schedule.schedule.steps)
         if (step.runs()) over.waits -= schedule.graph->graph.ops[step.op()].time;
-    if (schedule.graph->flat.base_time > 0)
-        over.overhead = static_cast<double>(time.value) / static_cast<double>(schedule.graph->flat.base_time);
     return over;
 }
 

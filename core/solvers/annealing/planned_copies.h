@@ -72,8 +72,6 @@ class PlannedCopies {
     /// Returns the index that the run had in the sequence at the last `settle`.
     std::int64_t place(Node run) const { return place_[run]; }
     const std::vector<Node>& runs() const { return runs_; }  ///< in order, followed by kEnd
-    std::int64_t out_time(int tensor) const { return out_time_[tensor]; }
-    std::int64_t back_time(int tensor) const { return back_time_[tensor]; }
 
   private:
     /// A list of gaps for each place in the sequence of runs.

@@ -109,6 +109,13 @@ TEST(Sweep, with_a_table_for_all_budgets_takes_no_more_time_at_any_than_a_solve_
     EXPECT_GT(compared, 24);
 }
 
+/// Returns the sum of the areas of all pieces.
+double curve_area(std::span<const CurveSample> samples) {
+    double area = 0;
+    for (const CurvePiece& piece : curve_pieces(samples)) area += piece.area();
+    return area;
+}
+
 /// Returns the area that a sweep leaves unknown between the curve and its bound.
 double area_with(const Graph& graph, const std::string& solver, Spacing spacing, int count) {
     SweepOptions options{
