@@ -26,7 +26,6 @@ class PinnedSolver : public Solver {
         : pins_(std::move(pins)), step_(std::move(step)), solver_(std::move(solver)) {}
 
     std::string_view name() const override { return solver_->name(); }
-    std::string_view summary() const override { return solver_->summary(); }
     bool is_of_one_problem() const override { return true; }
 
     Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
@@ -85,7 +84,7 @@ class PinnedSolver : public Solver {
         if (problem.copies.host_budget && play->host_peak > *problem.copies.host_budget) return std::nullopt;
         solution.time = play->time;
         solution.peak = play->peak;
-        solution.overhead = overhead_of(problem, play->time.value);
+        solution.overhead = problem.flat.overhead_of(play->time.value);
         return solution;
     }
 
@@ -95,17 +94,12 @@ class PinnedSolver : public Solver {
         return best_bound(step_.relaxed, budget, {.time = time, .stop = limits.stop});
     }
 
-    double overhead_of(const Problem& problem, std::int64_t time) const {
-        const std::int64_t base = problem.flat.base_time;
-        return base > 0 ? static_cast<double>(time) / static_cast<double>(base) : 1.0;
-    }
-
     /// Returns a function that converts overheads in the solver's reports to overheads of the original step.
     /// The solver's overheads are relative to the step of the graph under pins, which takes longer.
     Progress of_original(const Problem& problem, const Progress& progress, const ProvenBound& bound) const {
         if (step_.exact || !progress) return progress;
-        const double longer = overhead_of(problem, step_.flat.base_time),
-                     least = overhead_of(problem, bound.time);
+        const double longer = problem.flat.overhead_of(step_.flat.base_time),
+                     least = problem.flat.overhead_of(bound.time);
         return [&progress, longer, least](const ProgressReport& report) {
             ProgressReport ours = report;
             ours.overhead *= longer;
@@ -115,7 +109,7 @@ class PinnedSolver : public Solver {
     }
 
     Bound bound_from(const Problem& problem, const ProvenBound& bound) const {
-        return {.overhead = overhead_of(problem, bound.time),
+        return {.overhead = problem.flat.overhead_of(bound.time),
                 .over = ScheduleClass::any_order,
                 .seconds = bound.seconds,
                 .nodes = bound.nodes};
@@ -123,7 +117,7 @@ class PinnedSolver : public Solver {
 
     Solution with_bound(const Problem& problem, Solution solution, const ProvenBound& bound) const {
         const bool weaker = solution.bound && solution.bound->over == ScheduleClass::any_order &&
-                            solution.bound->overhead < overhead_of(problem, bound.time);
+                            solution.bound->overhead < problem.flat.overhead_of(bound.time);
         if (!solution.bound || weaker) solution.bound = bound_from(problem, bound);
         return solution;
     }

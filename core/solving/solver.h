@@ -69,7 +69,6 @@ class Solver {
   public:
     virtual ~Solver() = default;
     virtual std::string_view name() const = 0;
-    virtual std::string_view summary() const = 0;  ///< one line about the method and its assumptions
     virtual Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
                          const Progress& progress) const = 0;
 

@@ -4,8 +4,8 @@
 //     // core/solvers/rotor/rotor.h
 //     extern const SolverEntry rotor_solver;
 //     // core/solvers/rotor/rotor.cpp
-//     constinit const SolverEntry rotor_solver =
-//         solver_entry<RotorOptions, make_rotor>({.name = "rotor", .compared = true});
+//     constinit const SolverEntry rotor_solver = solver_entry<RotorOptions, make_rotor>(
+//         {.name = "rotor", .summary = "optimal checkpointing of a chain of stages", .compared = true});
 #pragma once
 
 #include <memory>
@@ -21,6 +21,7 @@ namespace rematlas {
 /// The properties of a solver that planning and views need, so that they do not depend on solvers by name.
 struct SolverTraits {
     std::string_view name;
+    std::string_view summary = {};      ///< one line about the method and its assumptions
     std::string_view config_type = {};  ///< name in configuration files; empty if it is the same as `name`
     bool anytime = false;  ///< uses all the time that it is given, and finds better schedules with more time
     /// Class of the solver's schedules, if nothing may be copied. If it is `any_order`, a sweep may show
@@ -38,6 +39,26 @@ struct SolverEntry {
     Result<std::unique_ptr<Solver>> (*make)(std::string_view name, const nlohmann::json* options);
     /// Returns all options with their defaults, in the form that `make` reads.
     nlohmann::json (*defaults)(std::string_view name);
+};
+
+/// A solver whose answers are those of a function, under the name of an entry.
+template <class Options>
+class FunctionSolver final : public Solver {
+  public:
+    using Function = Answer(const Problem& problem, Bytes budget, const Limits& limits,
+                            const Progress& progress, const Options& options);
+    FunctionSolver(const SolverEntry& entry, Function& function, const Options& options)
+        : name_(entry.traits.name), function_(function), options_(options) {}
+    std::string_view name() const override { return name_; }
+    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
+                 const Progress& progress) const override {
+        return function_(problem, budget, limits, progress, options_);
+    }
+
+  private:
+    std::string_view name_;
+    Function& function_;
+    Options options_;
 };
 
 /// Makes an entry. `Options` must have a function `read_options`; `make` makes the solver from options.

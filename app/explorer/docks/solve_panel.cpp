@@ -119,8 +119,8 @@ QWidget* SolvePanel::make_solver_fields() {
     solver_->setObjectName("solver");
     for (const SolverEntry* entry : all_solvers()) {
         solver_->addItem(text(entry->traits.name));
-        if (const auto solver = make_solver(entry->traits.name))
-            solver_->setItemData(solver_->count() - 1, text((*solver)->summary()), Qt::ToolTipRole);
+        if (make_solver(entry->traits.name))
+            solver_->setItemData(solver_->count() - 1, text(entry->traits.summary), Qt::ToolTipRole);
     }
     time_ = new QDoubleSpinBox;
     time_->setAccessibleName(tr("Time limit"));

@@ -225,48 +225,37 @@ Infeasible proven_infeasible(const FlatGraph& graph, const PeakBound& needed, By
     return infeasible_from(needed, budget, smallest_feasible(graph, brief).peak);
 }
 
-class Atlas final : public Solver {
-  public:
-    explicit Atlas(const AnnealingOptions& options) : options_(options) {}
-    std::string_view name() const override { return "atlas"; }
-    std::string_view summary() const override {
-        return "annealing on the flat sequence of runs, from greedy and published starts: any order, any "
-               "reruns";
+Answer solve_by_atlas(const Problem& problem, Bytes budget, const Limits& limits, const Progress& progress,
+                      const AnnealingOptions& options) {
+    const FlatGraph& graph = problem.flat;
+    if (problem.copies.what != Offload::none)
+        return solve_with_copies(problem, budget, limits, options, progress);
+    if (auto solution = optimal_without_reruns(graph, budget)) {
+        if (progress) progress({solution->overhead, solution->peak, solution->bound->overhead, 1});
+        return *std::move(solution);
     }
-
-    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
-                 const Progress& progress) const override {
-        const FlatGraph& graph = problem.flat;
-        if (problem.copies.what != Offload::none)
-            return solve_with_copies(problem, budget, limits, options_, progress);
-        if (auto solution = optimal_without_reruns(graph, budget)) {
-            if (progress) progress({solution->overhead, solution->peak, solution->bound->overhead, 1});
-            return *std::move(solution);
-        }
-        const PeakBound needed = least_memory(graph, {.time = share_of(limits.time, kMemoryProofShare),
-                                                      .stop = limits.stop,
-                                                      .budget = budget,
-                                                      .only_budget = true});
-        if (needed.bytes > budget) return proven_infeasible(graph, needed, budget, limits);
-        return AtlasSearch(problem, budget, limits, options_, progress).run();
-    }
-
-  private:
-    AnnealingOptions options_;
-};
+    const PeakBound needed = least_memory(graph, {.time = share_of(limits.time, kMemoryProofShare),
+                                                  .stop = limits.stop,
+                                                  .budget = budget,
+                                                  .only_budget = true});
+    if (needed.bytes > budget) return proven_infeasible(graph, needed, budget, limits);
+    return AtlasSearch(problem, budget, limits, options, progress).run();
+}
 
 }  // namespace
 
 std::unique_ptr<Solver> make_atlas(const AnnealingOptions& options) {
-    return std::make_unique<Atlas>(options);
+    return std::make_unique<FunctionSolver<AnnealingOptions>>(atlas_solver, solve_by_atlas, options);
 }
 
-constinit const SolverEntry atlas_solver =
-    solver_entry<AnnealingOptions, make_atlas>({.name = "atlas",
-                                                .anytime = true,
-                                                .finds = ScheduleClass::any_order,
-                                                .copies = Offload::all,
-                                                .boundary = true,
-                                                .compared = true});
+constinit const SolverEntry atlas_solver = solver_entry<AnnealingOptions, make_atlas>(
+    {.name = "atlas",
+     .summary = "annealing on the flat sequence of runs, from greedy and published starts: any order, any "
+                "reruns",
+     .anytime = true,
+     .finds = ScheduleClass::any_order,
+     .copies = Offload::all,
+     .boundary = true,
+     .compared = true});
 
 }  // namespace rematlas

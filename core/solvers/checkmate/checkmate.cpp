@@ -7,10 +7,10 @@
 #include "core/milp/milp_thread.h"
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/atlas/atlas.h"
-#include "core/solving/library_option.h"
 #include "core/solvers/staged/staged_model.h"
 #include "core/solving/answers.h"
 #include "core/solving/incumbent.h"
+#include "core/solving/library_option.h"
 #include "core/solving/limits.h"
 #include "core/solving/option_reader.h"
 
@@ -138,23 +138,11 @@ class CheckmateSearch {
     std::optional<std::int64_t> nodes_;  ///< nodes of the branch and bound
 };
 
-class Checkmate final : public Solver {
-  public:
-    explicit Checkmate(const CheckmateOptions& options) : options_(options) {}
-    std::string_view name() const override { return "checkmate"; }
-    std::string_view summary() const override {
-        return "mixed-integer programme over stages, optimal for the graph's order; of use up to about 200 "
-               "ops, beyond 600 it gives its start, by atlas";
-    }
-    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
-                 const Progress& progress) const override {
-        if (auto solution = optimal_without_reruns(problem.flat, budget)) return *std::move(solution);
-        return CheckmateSearch(problem, budget, limits, options_, progress).run();
-    }
-
-  private:
-    CheckmateOptions options_;
-};
+Answer solve_by_checkmate(const Problem& problem, Bytes budget, const Limits& limits,
+                          const Progress& progress, const CheckmateOptions& options) {
+    if (auto solution = optimal_without_reruns(problem.flat, budget)) return *std::move(solution);
+    return CheckmateSearch(problem, budget, limits, options, progress).run();
+}
 
 }  // namespace
 
@@ -165,10 +153,13 @@ void read_options(OptionReader& reader, CheckmateOptions& options) {
 }
 
 std::unique_ptr<Solver> make_checkmate(const CheckmateOptions& options) {
-    return std::make_unique<Checkmate>(options);
+    return std::make_unique<FunctionSolver<CheckmateOptions>>(checkmate_solver, solve_by_checkmate, options);
 }
 
-constinit const SolverEntry checkmate_solver =
-    solver_entry<CheckmateOptions, make_checkmate>({.name = "checkmate", .least_peak = true});
+constinit const SolverEntry checkmate_solver = solver_entry<CheckmateOptions, make_checkmate>(
+    {.name = "checkmate",
+     .summary = "mixed-integer programme over stages, optimal for the graph's order; of use up to about 200 "
+                "ops, beyond 600 it gives its start, by atlas",
+     .least_peak = true});
 
 }  // namespace rematlas

@@ -8,12 +8,12 @@
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/annealing/anneal.h"
 #include "core/solvers/checkmate/checkmate.h"
-#include "core/solving/library_option.h"
-#include "core/solvers/staged/staged_model.h"
 #include "core/solvers/chen/chen.h"
 #include "core/solvers/dtr/dtr.h"
+#include "core/solvers/staged/staged_model.h"
 #include "core/solving/answers.h"
 #include "core/solving/incumbent.h"
+#include "core/solving/library_option.h"
 #include "core/solving/limits.h"
 #include "core/solving/option_reader.h"
 
@@ -163,25 +163,12 @@ class Rounding {
     bool rounded_ = false;         ///< a rounded schedule fits the budget, with or without repair
 };
 
-class CheckmateLp final : public Solver {
-  public:
-    explicit CheckmateLp(const CheckmateLpOptions& options) : options_(options) {}
-    std::string_view name() const override { return "checkmate-lp"; }
-    std::string_view summary() const override {
-        return "the relaxation of checkmate, rounded in two phases; never worse than chen and dtr, which it "
-               "gives beyond "
-               "600 ops";
-    }
-    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
-                 const Progress& progress) const override {
-        if (auto solution = optimal_without_reruns(problem.flat, budget)) return *std::move(solution);
-        if (least_peak(problem.flat).bytes > budget) return infeasible_from(problem.flat, budget, {});
-        return Rounding(problem, budget, limits, options_, progress).run();
-    }
-
-  private:
-    CheckmateLpOptions options_;
-};
+Answer solve_by_checkmate_lp(const Problem& problem, Bytes budget, const Limits& limits,
+                             const Progress& progress, const CheckmateLpOptions& options) {
+    if (auto solution = optimal_without_reruns(problem.flat, budget)) return *std::move(solution);
+    if (least_peak(problem.flat).bytes > budget) return infeasible_from(problem.flat, budget, {});
+    return Rounding(problem, budget, limits, options, progress).run();
+}
 
 }  // namespace
 
@@ -192,10 +179,14 @@ void read_options(OptionReader& reader, CheckmateLpOptions& options) {
 }
 
 std::unique_ptr<Solver> make_checkmate_lp(const CheckmateLpOptions& options) {
-    return std::make_unique<CheckmateLp>(options);
+    return std::make_unique<FunctionSolver<CheckmateLpOptions>>(checkmate_lp_solver, solve_by_checkmate_lp,
+                                                                options);
 }
 
-constinit const SolverEntry checkmate_lp_solver =
-    solver_entry<CheckmateLpOptions, make_checkmate_lp>({.name = "checkmate-lp"});
+constinit const SolverEntry checkmate_lp_solver = solver_entry<CheckmateLpOptions, make_checkmate_lp>(
+    {.name = "checkmate-lp",
+     .summary =
+         "the relaxation of checkmate, rounded in two phases; never worse than chen and dtr, which it gives "
+         "beyond 600 ops"});
 
 }  // namespace rematlas

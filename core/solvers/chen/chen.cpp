@@ -192,74 +192,48 @@ class Selection {
     Incumbent best_;
 };
 
-class ChenSqrt : public Solver {
-  public:
-    explicit ChenSqrt(ChenSqrtOptions options) : options_(options) {}
-    std::string_view name() const override { return "chen-sqrt"; }
-    std::string_view summary() const override {
-        return "about sqrt(n) equal segments, whatever the budget (Chen et al. 2016); heuristic";
+Answer solve_by_chen_sqrt(const Problem& problem, Bytes budget, const Limits& limits,
+                          const Progress& progress, const ChenSqrtOptions& options) {
+    const Deadline deadline(limits);
+    if (auto solution = optimal_without_reruns(problem.flat, budget)) return *solution;
+    const ForwardPart part = forward_part(problem);
+    const int count = static_cast<int>(part.ops.size());
+    const int segments =
+        options.segments > 0 ? options.segments : static_cast<int>(std::lround(std::sqrt(count)));
+    Selection selection(problem, part, budget, deadline, progress);
+    for (bool articulation_points_only : {true, false}) {
+        if (!selection.stopped())
+            selection.offer(equal_segments(count, segments, allowed_cuts(part, articulation_points_only)));
     }
+    return selection.answer();
+}
 
-    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
-                 const Progress& progress) const override {
-        const Deadline deadline(limits);
-        if (auto solution = optimal_without_reruns(problem.flat, budget)) return *solution;
-        const ForwardPart part = forward_part(problem);
-        const int count = static_cast<int>(part.ops.size());
-        const int segments =
-            options_.segments > 0 ? options_.segments : static_cast<int>(std::lround(std::sqrt(count)));
-        Selection selection(problem, part, budget, deadline, progress);
-        for (bool articulation_points_only : {true, false}) {
-            if (!selection.stopped())
-                selection.offer(
-                    equal_segments(count, segments, allowed_cuts(part, articulation_points_only)));
+Answer solve_by_chen_greedy(const Problem& problem, Bytes budget, const Limits& limits,
+                            const Progress& progress, const ChenGreedyOptions& options) {
+    const Deadline deadline(limits);
+    if (auto solution = optimal_without_reruns(problem.flat, budget)) return *solution;
+    const ForwardPart part = forward_part(problem);
+    std::int64_t total = 0, least = 0;
+    for (std::int64_t bytes : part.made) {
+        total += bytes;
+        if (bytes > 0) least = least == 0 ? bytes : std::min(least, bytes);
+    }
+    Selection selection(problem, part, budget, deadline, progress);
+    for (bool articulation_points_only : {true, false}) {
+        const std::vector<int> allowed = allowed_cuts(part, articulation_points_only);
+        std::vector<int> last;
+        for (int i = 0; i < options.thresholds && !selection.stopped(); ++i) {
+            const double share = options.thresholds == 1 ? 0.5 : i / (options.thresholds - 1.0);
+            const double threshold = std::max<double>(least, 1) *
+                                     std::pow(std::max(1.0, total / std::max<double>(least, 1)), share);
+            std::vector<int> cuts = segments_by_bytes(part, static_cast<std::int64_t>(threshold), allowed);
+            if (cuts == last) continue;
+            selection.offer(cuts);
+            last = std::move(cuts);
         }
-        return selection.answer();
     }
-
-  private:
-    ChenSqrtOptions options_;
-};
-
-class ChenGreedy : public Solver {
-  public:
-    explicit ChenGreedy(ChenGreedyOptions options) : options_(options) {}
-    std::string_view name() const override { return "chen-greedy"; }
-    std::string_view summary() const override {
-        return "segments by a threshold of bytes, the best of many (Chen et al. 2016); heuristic";
-    }
-
-    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
-                 const Progress& progress) const override {
-        const Deadline deadline(limits);
-        if (auto solution = optimal_without_reruns(problem.flat, budget)) return *solution;
-        const ForwardPart part = forward_part(problem);
-        std::int64_t total = 0, least = 0;
-        for (std::int64_t bytes : part.made) {
-            total += bytes;
-            if (bytes > 0) least = least == 0 ? bytes : std::min(least, bytes);
-        }
-        Selection selection(problem, part, budget, deadline, progress);
-        for (bool articulation_points_only : {true, false}) {
-            const std::vector<int> allowed = allowed_cuts(part, articulation_points_only);
-            std::vector<int> last;
-            for (int i = 0; i < options_.thresholds && !selection.stopped(); ++i) {
-                const double share = options_.thresholds == 1 ? 0.5 : i / (options_.thresholds - 1.0);
-                const double threshold = std::max<double>(least, 1) *
-                                         std::pow(std::max(1.0, total / std::max<double>(least, 1)), share);
-                std::vector<int> cuts =
-                    segments_by_bytes(part, static_cast<std::int64_t>(threshold), allowed);
-                if (cuts == last) continue;
-                selection.offer(cuts);
-                last = std::move(cuts);
-            }
-        }
-        return selection.answer();
-    }
-
-  private:
-    ChenGreedyOptions options_;
-};
+    return selection.answer();
+}
 
 }  // namespace
 
@@ -272,16 +246,21 @@ void read_options(OptionReader& reader, ChenGreedyOptions& options) {
 }
 
 std::unique_ptr<Solver> make_chen_sqrt(ChenSqrtOptions options) {
-    return std::make_unique<ChenSqrt>(options);
+    return std::make_unique<FunctionSolver<ChenSqrtOptions>>(chen_sqrt_solver, solve_by_chen_sqrt, options);
 }
 std::unique_ptr<Solver> make_chen_greedy(ChenGreedyOptions options) {
-    return std::make_unique<ChenGreedy>(options);
+    return std::make_unique<FunctionSolver<ChenGreedyOptions>>(chen_greedy_solver, solve_by_chen_greedy,
+                                                               options);
 }
 
-constinit const SolverEntry chen_sqrt_solver =
-    solver_entry<ChenSqrtOptions, make_chen_sqrt>({.name = "chen-sqrt", .compared = true});
+constinit const SolverEntry chen_sqrt_solver = solver_entry<ChenSqrtOptions, make_chen_sqrt>(
+    {.name = "chen-sqrt",
+     .summary = "about sqrt(n) equal segments, whatever the budget (Chen et al. 2016); heuristic",
+     .compared = true});
 
-constinit const SolverEntry chen_greedy_solver =
-    solver_entry<ChenGreedyOptions, make_chen_greedy>({.name = "chen-greedy", .compared = true});
+constinit const SolverEntry chen_greedy_solver = solver_entry<ChenGreedyOptions, make_chen_greedy>(
+    {.name = "chen-greedy",
+     .summary = "segments by a threshold of bytes, the best of many (Chen et al. 2016); heuristic",
+     .compared = true});
 
 }  // namespace rematlas

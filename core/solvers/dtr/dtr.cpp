@@ -64,45 +64,33 @@ struct GraphTrace {
     std::vector<int> made_;      // per tensor of the graph: its number in the trace
 };
 
-class Dtr : public Solver {
-  public:
-    explicit Dtr(DtrOptions options) : options_(options) {}
-    std::string_view name() const override { return "dtr"; }
-    std::string_view summary() const override {
-        return "online greedy eviction, simulated (Kirisame et al. 2021); heuristic, any graph";
+std::string reason_of(DtrOutcome::Status status) {
+    switch (status) {
+        case DtrOutcome::Status::oom:
+            return "nothing was left to evict";
+        case DtrOutcome::Status::thrash:
+            return "it thrashed: reruns took more than its limit";
+        default:
+            return "it was stopped before the end";
     }
+}
 
-    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
-                 const Progress& progress) const override {
-        const Deadline deadline(limits);
-        if (auto solution = optimal_without_reruns(problem.flat, budget)) return *solution;
-        const auto [outcome, runs] =
-            evict_on_graph(problem.flat, budget, options_, [&](const DtrOutcome& now, double done) {
-                if (progress) progress({now.overhead(), now.peak, {}, done});
-                return !deadline.passed();
-            });
-        if (outcome.status != DtrOutcome::Status::ok) {
-            Infeasible none = infeasible_from(problem.flat, budget, std::nullopt);
-            none.reason = reason(outcome.status);
-            return none;
-        }
-        return solution_from(problem.flat, runs);
+Answer solve_by_dtr(const Problem& problem, Bytes budget, const Limits& limits, const Progress& progress,
+                    const DtrOptions& options) {
+    const Deadline deadline(limits);
+    if (auto solution = optimal_without_reruns(problem.flat, budget)) return *solution;
+    const auto [outcome, runs] =
+        evict_on_graph(problem.flat, budget, options, [&](const DtrOutcome& now, double done) {
+            if (progress) progress({now.overhead(), now.peak, {}, done});
+            return !deadline.passed();
+        });
+    if (outcome.status != DtrOutcome::Status::ok) {
+        Infeasible none = infeasible_from(problem.flat, budget, std::nullopt);
+        none.reason = reason_of(outcome.status);
+        return none;
     }
-
-  private:
-    static std::string reason(DtrOutcome::Status status) {
-        switch (status) {
-            case DtrOutcome::Status::oom:
-                return "nothing was left to evict";
-            case DtrOutcome::Status::thrash:
-                return "it thrashed: reruns took more than its limit";
-            default:
-                return "it was stopped before the end";
-        }
-    }
-
-    DtrOptions options_;
-};
+    return solution_from(problem.flat, runs);
+}
 
 }  // namespace
 
@@ -125,10 +113,12 @@ void read_options(OptionReader& reader, DtrOptions& options) {
 }
 
 std::unique_ptr<Solver> make_dtr(DtrOptions options) {
-    return std::make_unique<Dtr>(options);
+    return std::make_unique<FunctionSolver<DtrOptions>>(dtr_solver, solve_by_dtr, options);
 }
 
-constinit const SolverEntry dtr_solver =
-    solver_entry<DtrOptions, make_dtr>({.name = "dtr", .compared = true});
+constinit const SolverEntry dtr_solver = solver_entry<DtrOptions, make_dtr>(
+    {.name = "dtr",
+     .summary = "online greedy eviction, simulated (Kirisame et al. 2021); heuristic, any graph",
+     .compared = true});
 
 }  // namespace rematlas

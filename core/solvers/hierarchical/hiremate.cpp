@@ -68,10 +68,9 @@ class Shared {
 
 class Hiremate final : public Solver {
   public:
-    Hiremate(std::string_view name, std::string_view summary, const HiremateOptions& options)
-        : name_(name), summary_(summary), options_(options) {}
+    Hiremate(const SolverEntry& entry, const HiremateOptions& options)
+        : name_(entry.traits.name), options_(options) {}
     std::string_view name() const override { return name_; }
-    std::string_view summary() const override { return summary_; }
 
     Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
                  const Progress& progress) const override {
@@ -211,7 +210,7 @@ class Hiremate final : public Solver {
 
     std::uint64_t level_moves() const { return static_cast<std::uint64_t>(options_.blocks.level_moves); }
 
-    const std::string_view name_, summary_;
+    const std::string_view name_;
     const HiremateOptions options_;
 };
 
@@ -229,7 +228,6 @@ class HiremateUpTo final : public Solver {
         shared_.table(part);
     }
     std::string_view name() const override { return solver_.name(); }
-    std::string_view summary() const override { return solver_.summary(); }
     Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
                  const Progress& progress) const override {
         return solver_.solve(problem, budget, limits, progress, shared_);
@@ -255,8 +253,7 @@ void read_options(OptionReader& reader, HiremateOptions& options) {
 }
 
 std::unique_ptr<Solver> make_hiremate(const HiremateOptions& options) {
-    return std::make_unique<Hiremate>(
-        "hiremate", "nested blocks with options, recombined level by level (Gusak et al. 2025)", options);
+    return std::make_unique<Hiremate>(hiremate_solver, options);
 }
 
 void read_options(OptionReader& reader, HilpOptions& options) {
@@ -275,16 +272,19 @@ void read_options(OptionReader& reader, HilpOptions& options) {
 }
 
 std::unique_ptr<Solver> make_hilp(const HilpOptions& options) {
-    return std::make_unique<Hiremate>(
-        "hilp",
-        "nested blocks, a mixed-integer programme at each level down to single ops (Gusak et al. 2025)",
-        options.hiremate);
+    return std::make_unique<Hiremate>(hilp_solver, options.hiremate);
 }
 
-constinit const SolverEntry hilp_solver =
-    solver_entry<HilpOptions, make_hilp>({.name = "hilp", .finds = ScheduleClass::any_order});
+constinit const SolverEntry hilp_solver = solver_entry<HilpOptions, make_hilp>(
+    {.name = "hilp",
+     .summary =
+         "nested blocks, a mixed-integer programme at each level down to single ops (Gusak et al. 2025)",
+     .finds = ScheduleClass::any_order});
 
 constinit const SolverEntry hiremate_solver = solver_entry<HiremateOptions, make_hiremate>(
-    {.name = "hiremate", .finds = ScheduleClass::any_order, .compared = true});
+    {.name = "hiremate",
+     .summary = "nested blocks with options, recombined level by level (Gusak et al. 2025)",
+     .finds = ScheduleClass::any_order,
+     .compared = true});
 
 }  // namespace rematlas

@@ -11,22 +11,12 @@ namespace {
 
 using namespace hierarchical;
 
-constexpr std::string_view kName = "rockmate";
-constexpr std::string_view kSummary =
-    "a sequence of blocks with options each, Rotor's programme over them (Zhao et al. 2023)";
 constexpr double kOptionShare = 0.5;  // share of the time for options of blocks
 
-class Rockmate final : public Solver {
+class Rockmate final : public CurveSolver {
   public:
     explicit Rockmate(const RockmateOptions& options) : options_(options) {}
-    std::string_view name() const override { return kName; }
-    std::string_view summary() const override { return kSummary; }
-
-    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
-                 const Progress& progress) const override {
-        return answer_by_curve(*this, problem, budget, limits, progress);
-    }
-
+    std::string_view name() const override { return rockmate_solver.traits.name; }
     std::unique_ptr<Solver> up_to(const Problem& problem, Bytes largest,
                                   const Limits& limits) const override {
         const Deadline deadline(limits);
@@ -37,8 +27,8 @@ class Rockmate final : public Solver {
         BlockTable table(problem, std::move(tree), options_.blocks, always);
         table.fill(Deadline(part), limits.threads, OptionCache(limits.cache));
         std::vector<RotorChain> chains{chain_of(problem.flat, table)};
-        return std::make_unique<RotorCurve>(kName, kSummary, problem, std::move(chains), largest,
-                                            options_.slots, deadline);
+        return std::make_unique<RotorCurve>(name(), problem, std::move(chains), largest, options_.slots,
+                                            deadline);
     }
 
   private:
@@ -65,7 +55,9 @@ std::unique_ptr<Solver> make_rockmate(const RockmateOptions& options) {
     return std::make_unique<Rockmate>(options);
 }
 
-constinit const SolverEntry rockmate_solver =
-    solver_entry<RockmateOptions, make_rockmate>({.name = "rockmate", .compared = true});
+constinit const SolverEntry rockmate_solver = solver_entry<RockmateOptions, make_rockmate>(
+    {.name = "rockmate",
+     .summary = "a sequence of blocks with options each, Rotor's programme over them (Zhao et al. 2023)",
+     .compared = true});
 
 }  // namespace rematlas

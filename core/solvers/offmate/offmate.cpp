@@ -19,13 +19,9 @@ using namespace offmate;
 using hierarchical::BlockTable;
 using hierarchical::Level;
 
-constexpr std::string_view kName = "offmate";
-constexpr std::string_view kSummary =
-    "options of blocks and copies to the host by one mixed-integer programme (OffMate, 2024)";
 constexpr double kTableShare = 0.3;      // share of the time for options of blocks
 constexpr double kSequenceShare = 0.25;  // share of the remaining time for sequences at larger budgets
-constexpr double kHostShares[] = {1, 0.75, 0.5,
-                                  0.25};   // shares of the optimizer's ops that run on the host
+constexpr double kHostShares[] = {1, 0.75, 0.5, 0.25};  // shares of the optimizer's ops that run on the host
 constexpr double kFirstShareStep = 0.125;  // first distance to the shares that are tried after these
 constexpr double kLeastShareStep = 0.015;
 
@@ -272,10 +268,7 @@ class Search {
             progress_({.overhead = overhead(), .peak = Bytes(best_->peak), .bound = {}, .fraction_done = 1});
     }
 
-    double overhead() const {
-        const std::int64_t base = problem_.flat.base_time;
-        return base > 0 ? static_cast<double>(best_->time) / static_cast<double>(base) : 1;
-    }
+    double overhead() const { return problem_.flat.overhead_of(best_->time); }
 
     Answer answer() const {
         if (!best_) {
@@ -306,24 +299,14 @@ class Search {
     std::optional<Bytes> smallest_;
 };
 
-class Offmate final : public Solver {
-  public:
-    explicit Offmate(const OffmateOptions& options) : options_(options) {}
-    std::string_view name() const override { return kName; }
-    std::string_view summary() const override { return kSummary; }
-
-    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
-                 const Progress& progress) const override {
-        if (problem.copies.what == Offload::none)
-            return without_copies(problem, options_)->solve(problem, budget, limits, progress);
-        if (!runs_on_host(problem))
-            if (auto solution = optimal_without_reruns(problem.flat, budget)) return *std::move(solution);
-        return Search(problem, budget, options_, limits, progress).run();
-    }
-
-  private:
-    const OffmateOptions options_;
-};
+Answer solve_by_offmate(const Problem& problem, Bytes budget, const Limits& limits, const Progress& progress,
+                        const OffmateOptions& options) {
+    if (problem.copies.what == Offload::none)
+        return without_copies(problem, options)->solve(problem, budget, limits, progress);
+    if (!runs_on_host(problem))
+        if (auto solution = optimal_without_reruns(problem.flat, budget)) return *std::move(solution);
+    return Search(problem, budget, options, limits, progress).run();
+}
 
 }  // namespace
 
@@ -355,10 +338,13 @@ void read_options(OptionReader& reader, OffmateOptions& options) {
 }
 
 std::unique_ptr<Solver> make_offmate(const OffmateOptions& options) {
-    return std::make_unique<Offmate>(options);
+    return std::make_unique<FunctionSolver<OffmateOptions>>(offmate_solver, solve_by_offmate, options);
 }
 
 constinit const SolverEntry offmate_solver = solver_entry<OffmateOptions, make_offmate>(
-    {.name = "offmate", .finds = ScheduleClass::any_order, .copies = Offload::all});
+    {.name = "offmate",
+     .summary = "options of blocks and copies to the host by one mixed-integer programme (OffMate, 2024)",
+     .finds = ScheduleClass::any_order,
+     .copies = Offload::all});
 
 }  // namespace rematlas

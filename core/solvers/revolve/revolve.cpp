@@ -58,39 +58,27 @@ class Writer {
     ChainRuns runs_;
 };
 
-class Revolve final : public Solver {
-  public:
-    explicit Revolve(RevolveOptions options) : options_(options) {}
-    std::string_view name() const override { return "revolve"; }
-    std::string_view summary() const override {
-        return "binomial checkpointing of a chain of equal stages (Griewank and Walther 2000)";
+Answer solve_by_revolve(const Problem& problem, Bytes budget, const Limits& limits, const Progress& progress,
+                        const RevolveOptions& options) {
+    if (auto solution = optimal_without_reruns(problem.flat, budget)) return *std::move(solution);
+    const Deadline deadline(limits);
+    const RotorChain chain = rotor_chain(problem, options.max_stages);
+    const int stages = static_cast<int>(chain.stages.size());
+    std::optional<Bytes> smallest;
+    if (stages < 2) return no_chain(infeasible_from(problem.flat, budget, smallest));
+    const Advances least = revolve_advances(stages - 1, stages);
+    // More checkpoints never take more time, so the first sequence that fits is the best.
+    for (int checkpoints = stages - 1; checkpoints >= 0 && !deadline.passed(); --checkpoints) {
+        const RunSequence runs = Writer(chain, least).write(checkpoints);
+        const Bytes peak(cost_of(problem.flat, runs).peak);
+        smallest = smallest ? std::min(*smallest, peak) : peak;
+        if (peak > budget) continue;
+        Solution solution = solution_from(problem.flat, runs);
+        if (progress) progress({solution.overhead, solution.peak, {}, 1});
+        return solution;
     }
-
-    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
-                 const Progress& progress) const override {
-        if (auto solution = optimal_without_reruns(problem.flat, budget)) return *std::move(solution);
-        const Deadline deadline(limits);
-        const RotorChain chain = rotor_chain(problem, options_.max_stages);
-        const int stages = static_cast<int>(chain.stages.size());
-        std::optional<Bytes> smallest;
-        if (stages < 2) return no_chain(infeasible_from(problem.flat, budget, smallest));
-        const Advances least = revolve_advances(stages - 1, stages);
-        // More checkpoints never take more time, so the first sequence that fits is the best.
-        for (int checkpoints = stages - 1; checkpoints >= 0 && !deadline.passed(); --checkpoints) {
-            const RunSequence runs = Writer(chain, least).write(checkpoints);
-            const Bytes peak(cost_of(problem.flat, runs).peak);
-            smallest = smallest ? std::min(*smallest, peak) : peak;
-            if (peak > budget) continue;
-            Solution solution = solution_from(problem.flat, runs);
-            if (progress) progress({solution.overhead, solution.peak, {}, 1});
-            return solution;
-        }
-        return infeasible_from(problem.flat, budget, smallest);
-    }
-
-  private:
-    RevolveOptions options_;
-};
+    return infeasible_from(problem.flat, budget, smallest);
+}
 
 }  // namespace
 
@@ -113,9 +101,11 @@ void read_options(OptionReader& reader, RevolveOptions& options) {
 }
 
 std::unique_ptr<Solver> make_revolve(RevolveOptions options) {
-    return std::make_unique<Revolve>(options);
+    return std::make_unique<FunctionSolver<RevolveOptions>>(revolve_solver, solve_by_revolve, options);
 }
 
-constinit const SolverEntry revolve_solver = solver_entry<RevolveOptions, make_revolve>({.name = "revolve"});
+constinit const SolverEntry revolve_solver = solver_entry<RevolveOptions, make_revolve>(
+    {.name = "revolve",
+     .summary = "binomial checkpointing of a chain of equal stages (Griewank and Walther 2000)"});
 
 }  // namespace rematlas

@@ -11,32 +11,21 @@
 namespace rematlas {
 namespace {
 
-constexpr std::string_view kName = "rotor";
-constexpr std::string_view kSummary =
-    "optimal checkpointing of a chain of stages (Beaumont et al. 2019); falls back where there is no chain";
-
 constexpr std::size_t kLong = 150;  // for longer chains, a table of kMerged merged stages is filled first
 constexpr int kMerged = 64;
 
-class Rotor final : public Solver {
+class Rotor final : public CurveSolver {
   public:
     explicit Rotor(RotorOptions options) : options_(options) {}
-    std::string_view name() const override { return kName; }
-    std::string_view summary() const override { return kSummary; }
-
-    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
-                 const Progress& progress) const override {
-        return answer_by_curve(*this, problem, budget, limits, progress);
-    }
-
+    std::string_view name() const override { return rotor_solver.traits.name; }
     std::unique_ptr<Solver> up_to(const Problem& problem, Bytes largest,
                                   const Limits& limits) const override {
         const Deadline deadline(limits);
         std::vector<RotorChain> chains{rotor_chain(problem, options_.max_stages)};
         if (chains.front().stages.size() > kLong)
             chains.insert(chains.begin(), rotor_chain(problem, kMerged));
-        return std::make_unique<RotorCurve>(kName, kSummary, problem, std::move(chains), largest,
-                                            options_.slots, deadline);
+        return std::make_unique<RotorCurve>(name(), problem, std::move(chains), largest, options_.slots,
+                                            deadline);
     }
 
   private:
@@ -55,6 +44,9 @@ std::unique_ptr<Solver> make_rotor(RotorOptions options) {
 }
 
 constinit const SolverEntry rotor_solver =
-    solver_entry<RotorOptions, make_rotor>({.name = "rotor", .compared = true});
+    solver_entry<RotorOptions, make_rotor>({.name = "rotor",
+                                            .summary = "optimal checkpointing of a chain of stages (Beaumont "
+                                                       "et al. 2019); falls back where there is no chain",
+                                            .compared = true});
 
 }  // namespace rematlas

@@ -68,9 +68,9 @@ Bytes RotorLevel::peak_of(std::size_t i) {
     return *peaks_[i];
 }
 
-RotorCurve::RotorCurve(std::string_view name, std::string_view summary, const Problem& problem,
-                       std::vector<RotorChain> chains, Bytes largest, int slots, const Deadline& deadline)
-    : name_(name), summary_(summary), full_(cost_of(problem.flat, required_once(problem.flat)).peak) {
+RotorCurve::RotorCurve(std::string_view name, const Problem& problem, std::vector<RotorChain> chains,
+                       Bytes largest, int slots, const Deadline& deadline)
+    : name_(name), full_(cost_of(problem.flat, required_once(problem.flat)).peak) {
     for (std::size_t i = 0; i < chains.size(); ++i) {
         auto level = std::make_unique<RotorLevel>(problem.flat, std::move(chains[i]));
         if (!level->is_chain()) continue;
@@ -97,11 +97,11 @@ Answer RotorCurve::solve(const Problem& problem, Bytes budget, const Limits& lim
     return answer;
 }
 
-Answer answer_by_curve(const Solver& solver, const Problem& problem, Bytes budget, const Limits& limits,
-                       const Progress& progress) {
+Answer CurveSolver::solve(const Problem& problem, Bytes budget, const Limits& limits,
+                          const Progress& progress) const {
     if (auto solution = optimal_without_reruns(problem.flat, budget)) return *std::move(solution);
     const Deadline deadline(limits);
-    const std::unique_ptr<Solver> curve = solver.up_to(problem, budget, limits);
+    const std::unique_ptr<Solver> curve = up_to(problem, budget, limits);
     Limits left = limits;
     left.time = deadline.left();
     return curve->solve(problem, budget, left, progress);

@@ -1,6 +1,6 @@
 // Answers all budgets of one problem from one table of Rotor's dynamic program.
 //
-//     const RotorCurve curve(name, summary, problem, {rotor_chain(problem, 150)}, largest, 500, deadline);
+//     const RotorCurve curve(name, problem, {rotor_chain(problem, 150)}, largest, 500, deadline);
 //     Answer answer = curve.solve(problem, budget, limits, {});
 #pragma once
 
@@ -50,25 +50,27 @@ class RotorLevel {
 class RotorCurve final : public Solver {
   public:
     /// Fills tables for budgets up to `largest`, one chain after the other. The last table that was filled in
-    /// time answers, so a short chain may be filled before a long one. `slots`: see RotorTable. `name` and
-    /// `summary` are those of the solver that uses the curve.
-    RotorCurve(std::string_view name, std::string_view summary, const Problem& problem,
-               std::vector<RotorChain> chains, Bytes largest, int slots, const Deadline& deadline);
+    /// time answers, so a short chain may be filled before a long one. `slots`: see RotorTable. `name` is
+    /// that of the solver that uses the curve.
+    RotorCurve(std::string_view name, const Problem& problem, std::vector<RotorChain> chains, Bytes largest,
+               int slots, const Deadline& deadline);
     std::string_view name() const override { return name_; }
-    std::string_view summary() const override { return summary_; }
     Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
                  const Progress& progress) const override;
 
   private:
-    std::string_view name_, summary_;
+    std::string_view name_;
     std::int64_t full_;                  ///< peak without reruns
     std::unique_ptr<RotorLevel> level_;  ///< the level that answers; null if the graph is no chain
     bool whole_ = false;                 ///< whether `level_` is the filled level of the last chain
 };
 
-/// Returns the answer for one budget of a solver whose `up_to` fills a table. The time limit covers filling
-/// the table and finding the answer in it.
-Answer answer_by_curve(const Solver& solver, const Problem& problem, Bytes budget, const Limits& limits,
-                       const Progress& progress);
+/// A solver whose `up_to` fills a table. `solve` fills a table for one budget, too. The time limit covers
+/// filling the table and finding the answer in it.
+class CurveSolver : public Solver {
+  public:
+    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
+                 const Progress& progress) const final;
+};
 
 }  // namespace rematlas

@@ -10,32 +10,18 @@ Solution solution_of(const FlatGraph& flat, const CheckpointedStep& step) {
     solution.steps = step.steps;
     solution.time = Nanoseconds(step.time);
     solution.peak = Bytes(step.peak);
-    if (flat.base_time > 0)
-        solution.overhead = static_cast<double>(step.time) / static_cast<double>(flat.base_time);
+    solution.overhead = flat.overhead_of(step.time);
     return solution;
 }
 
-class Selective : public Solver {
-  public:
-    explicit Selective(SelectiveOptions options) : options_(options) {}
-    std::string_view name() const override { return "selective"; }
-    std::string_view summary() const override {
-        return "checkpointed modules with saved ops, as PyTorch's selective checkpointing runs them; "
-               "heuristic";
-    }
-
-    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
-                 const Progress& progress) const override {
-        SelectiveAnswer answer = selective_plan(problem, budget, limits, options_.of);
-        if (Infeasible* none = std::get_if<Infeasible>(&answer)) return std::move(*none);
-        Solution& solution = std::get<SelectivePlan>(answer).solution;
-        if (progress) progress({solution.overhead, solution.peak, {}, 1.0});
-        return std::move(solution);
-    }
-
-  private:
-    SelectiveOptions options_;
-};
+Answer solve_by_selective(const Problem& problem, Bytes budget, const Limits& limits,
+                          const Progress& progress, const SelectiveOptions& options) {
+    SelectiveAnswer answer = selective_plan(problem, budget, limits, options.of);
+    if (Infeasible* none = std::get_if<Infeasible>(&answer)) return std::move(*none);
+    Solution& solution = std::get<SelectivePlan>(answer).solution;
+    if (progress) progress({solution.overhead, solution.peak, {}, 1.0});
+    return std::move(solution);
+}
 
 }  // namespace
 
@@ -69,10 +55,12 @@ void read_options(OptionReader& reader, SelectiveOptions& options) {
 }
 
 std::unique_ptr<Solver> make_selective(SelectiveOptions options) {
-    return std::make_unique<Selective>(options);
+    return std::make_unique<FunctionSolver<SelectiveOptions>>(selective_solver, solve_by_selective, options);
 }
 
-constinit const SolverEntry selective_solver =
-    solver_entry<SelectiveOptions, make_selective>({.name = "selective"});
+constinit const SolverEntry selective_solver = solver_entry<SelectiveOptions, make_selective>(
+    {.name = "selective",
+     .summary = "checkpointed modules with saved ops, as PyTorch's selective checkpointing runs them; "
+                "heuristic"});
 
 }  // namespace rematlas

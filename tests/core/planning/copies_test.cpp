@@ -24,7 +24,6 @@ class Told : public Solver {
   public:
     explicit Told(Answer answer) : answer_(std::move(answer)) {}
     std::string_view name() const override { return "told"; }
-    std::string_view summary() const override { return "what it was given"; }
     Answer solve(const Problem&, Bytes, const Limits&, const Progress&) const override { return answer_; }
 
   private:

@@ -275,7 +275,6 @@ TEST(LargestBatch, StopsAtTheMostThatIsAskedFor) {
 class Slow : public Solver {
   public:
     std::string_view name() const override { return "atlas"; }
-    std::string_view summary() const override { return "slow"; }
     Answer solve(const Problem& problem, Bytes budget, const Limits& limits, const Progress&) const override {
         ++calls;
         given += limits.time;

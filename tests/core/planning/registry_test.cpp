@@ -21,7 +21,7 @@ TEST(Registry, EverySolverHasTheNameOfItsEntryAndNoOtherHasIt) {
         const Result<std::unique_ptr<Solver>> solver = make_solver(name);
         ASSERT_TRUE(solver) << solver.error().message;
         EXPECT_EQ((*solver)->name(), name);
-        EXPECT_FALSE((*solver)->summary().empty()) << name;
+        EXPECT_FALSE(entry->traits.summary.empty()) << name;
     }
     for (const std::string_view name : kEndingSolvers) EXPECT_TRUE(names.contains(name)) << name;
 }

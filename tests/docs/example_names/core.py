@@ -55,7 +55,7 @@ NAMES = {
         "extern const Bytes largest_budget; extern const std::vector<Bytes> budgets;"
         "extern std::vector<Answer> answers;"
     ),
-    "core/solvers/rotor/rotor_curve.h": values("name summary largest"),
+    "core/solvers/rotor/rotor_curve.h": values("name largest"),
     "core/solvers/rotor/rotor_table.h": "extern struct Chain { Anything stages; } chain;"
     + values("most_bytes"),
     "core/solvers/selective/checkpointed_step.h": values("regions saved"),
