@@ -5,15 +5,6 @@
 namespace rematlas {
 namespace {
 
-Solution solution_of(const FlatGraph& flat, const CheckpointedStep& step) {
-    Solution solution;
-    solution.steps = step.steps;
-    solution.time = Nanoseconds(step.time);
-    solution.peak = Bytes(step.peak);
-    solution.overhead = flat.overhead_of(step.time);
-    return solution;
-}
-
 Answer solve_by_selective(const Problem& problem, Bytes budget, const Limits& limits,
                           const Progress& progress, const SelectiveOptions& options) {
     SelectiveAnswer answer = selective_plan(problem, budget, limits, options.of);
@@ -44,8 +35,11 @@ SelectiveAnswer selective_plan(const Problem& problem, Bytes budget, const Limit
         for (int i = 0; i < region.rerun; ++i)
             if (found.best->save_set.saved[region.ops[i]]) plan.saved.back().push_back(region.ops[i]);
     }
-    plan.solution =
-        solution_of(problem.flat, play(problem.graph, problem.flat, regions, found.best->save_set));
+    CheckpointedStep step = play(problem.graph, problem.flat, regions, found.best->save_set);
+    plan.solution = {.steps = std::move(step.steps),
+                     .time = Nanoseconds(step.time),
+                     .peak = Bytes(step.peak),
+                     .overhead = problem.flat.overhead_of(step.time)};
     return plan;
 }
 
