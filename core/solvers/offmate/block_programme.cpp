@@ -82,12 +82,6 @@ void BlockProgramme::place_ops(const std::vector<const Subproblem*>& blocks,
     }
 }
 
-Sum BlockProgramme::chosen(int block, int k, double factor) const {
-    Sum sum;
-    sum.add(option_[block][k], factor);
-    return sum;
-}
-
 /// Adds a column for a number of bytes that are away, which may be at most the sum `most`.
 int BlockProgramme::away_at_most(const Sum& most) {
     const int column = milp_.add_column({});

@@ -77,7 +77,6 @@ class BlockProgramme {
     void add_residents();
     void add_group(const Resident& group, double bytes);
     int away_at_most(const Sum& most);
-    Sum chosen(int block, int k, double factor) const;
 
     const Graph& graph_;
     const FlatGraph& flat_;
