@@ -38,8 +38,8 @@ class MomentRelaxation {
 
     /// Returns the op of a moment.
     int op_of(int moment) const { return chain_.ops[moment - 1]; }
-    /// Says whether the runs of the op in windows up to `last_window` have input rows. Reruns of late ops have
-    /// none.
+    /// Says whether the runs of the op in windows up to `last_window` have input rows. Reruns of late ops
+    /// have none.
     bool has_input_rows(int op, int last_window) const {
         return !late_[op] || last_window <= windows_.last[op];
     }
