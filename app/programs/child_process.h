@@ -11,7 +11,7 @@ struct ChildRun {
     int start_error = 0;      ///< errno if the program could not be started
     bool hung = false;        ///< the program ran past the limit and was killed
     int status = 0;           ///< the status that waitpid returned
-    std::string out, errors;  ///< the first MiB of standard output and of standard error
+    std::string out, errors;  ///< the first 64 MiB of standard output and of standard error
 
     bool ended_well() const;
     /// Returns how the run ended, in words that can be written after the program's name: "ran", "gave no
