@@ -44,7 +44,6 @@ class ScheduledModule {
 
     Bytes predicted_peak() const { return step_->schedule().peak; }
     Bytes budget() const { return step_->schedule().budget; }
-    double predicted_overhead() const { return step_->schedule().overhead; }
     int threads() const { return step_->tape().threads; }  ///< number of threads that the plan was made for
     /// Returns the peak of the last step, including residents, but not tensors that the caller held beside
     /// the step. Before the step's backward it is the peak so far. Returns nothing on a device where

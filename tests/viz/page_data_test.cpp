@@ -23,6 +23,13 @@ using testing::ElementsAre;
 
 using Numbers = std::vector<std::int64_t>;
 
+/// Returns the numbers of a column that was filled with `add_change`.
+Numbers unpacked_changes(std::string_view letters) {
+    Numbers numbers = unpacked(letters);
+    for (std::size_t i = 1; i < numbers.size(); ++i) numbers[i] += numbers[i - 1];
+    return numbers;
+}
+
 std::int64_t sum_of(const MemoryStack& stack, std::size_t step) {
     std::int64_t sum = 0;
     for (const MemoryLayer& layer : stack) sum += layer.during[step];

@@ -113,10 +113,6 @@ void HtmlPage::lead(const std::vector<std::string>& sentences) {
         out_ += element("p class=\"lead\"", xml_text(sentence)) + "\n";
 }
 
-void HtmlPage::paragraph(std::string_view text) {
-    out_ += element("p", xml_text(text)) + "\n";
-}
-
 void HtmlPage::note(std::string_view text) {
     out_ += element("p class=\"note\"", xml_text(text)) + "\n";
 }

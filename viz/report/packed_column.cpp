@@ -39,10 +39,4 @@ std::vector<std::int64_t> unpacked(std::string_view letters) {
     return numbers;
 }
 
-std::vector<std::int64_t> unpacked_changes(std::string_view letters) {
-    std::vector<std::int64_t> numbers = unpacked(letters);
-    for (std::size_t i = 1; i < numbers.size(); ++i) numbers[i] += numbers[i - 1];
-    return numbers;
-}
-
 }  // namespace rematlas

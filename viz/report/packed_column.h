@@ -30,7 +30,5 @@ class PackedColumn {
 
 /// Returns the numbers of a column; stops before the first letter that is not one of the 64 letters.
 std::vector<std::int64_t> unpacked(std::string_view letters);
-/// Returns the numbers of a column that was filled with `add_change`.
-std::vector<std::int64_t> unpacked_changes(std::string_view letters);
 
 }  // namespace rematlas
