@@ -149,11 +149,18 @@ std::filesystem::path cache_folder() {
     return {};
 }
 
+std::string sha256_bytes(std::string_view bytes) {
+    std::string digest(crypto_hash_sha256_BYTES, '\0');
+    crypto_hash_sha256(reinterpret_cast<unsigned char*>(digest.data()),
+                       reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+    return digest;
+}
+
 std::string sha256(std::string_view bytes) {
-    std::array<unsigned char, crypto_hash_sha256_BYTES> digest;
-    crypto_hash_sha256(digest.data(), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+    const std::string digest = sha256_bytes(bytes);
     std::string hex(2 * digest.size() + 1, '\0');
-    sodium_bin2hex(hex.data(), hex.size(), digest.data(), digest.size());
+    sodium_bin2hex(hex.data(), hex.size(), reinterpret_cast<const unsigned char*>(digest.data()),
+                   digest.size());
     hex.pop_back();
     return hex;
 }

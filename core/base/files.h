@@ -26,6 +26,8 @@ Result<void> check_can_write(const std::filesystem::path& path);
 /// empty, or if no home folder is known; programs then store no such files.
 std::filesystem::path cache_folder();
 
+/// Returns the 32 bytes of the SHA-256.
+std::string sha256_bytes(std::string_view bytes);
 /// Returns the SHA-256 in lower-case hexadecimal.
 std::string sha256(std::string_view bytes);
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "runtime/replay/base64.h"
+#include "core/base/base64.h"
 
 namespace rematlas {
 namespace {

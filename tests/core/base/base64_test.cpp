@@ -1,4 +1,4 @@
-#include "runtime/replay/base64.h"
+#include "core/base/base64.h"
 
 #include <gtest/gtest.h>
 
