@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <span>
 
 namespace rematlas {
 
@@ -38,14 +39,6 @@ struct Unit {
     double size;
 };
 
-template <std::size_t N>
-Unit unit_for(double high, const std::array<Unit, N>& units) {
-    Unit best = units[0];
-    for (const Unit& unit : units)
-        if (high >= unit.size) best = unit;
-    return best;
-}
-
 void add_ticks(Axis& axis, double step, double unit, const char* before, const char* after) {
     int decimals = decimals_of(step);
     for (double k = std::ceil(axis.low / unit / step - 1e-9); k * step * unit <= axis.high * (1 + 1e-12);
@@ -55,29 +48,32 @@ void add_ticks(Axis& axis, double step, double unit, const char* before, const c
     }
 }
 
+/// Returns an axis in the unit that suits `high`. `round` rounds the distance between two ticks in that unit.
+Axis axis_in(std::span<const Unit> units, double (*round)(double), double low, double high, double start,
+             double end, int count) {
+    if (high <= low) high = low + 1;
+    Axis axis{low, high, start, end, {}, {}};
+    // If `high` is below 1.5 of a unit, the next smaller unit is used: 1,200 MiB instead of 1.2 GiB, but 2.4
+    // GiB instead of 2,400 MiB.
+    Unit best = units[0];
+    for (const Unit& unit : units)
+        if (high / 1.5 >= unit.size) best = unit;
+    axis.unit = best.name;
+    add_ticks(axis, round((high - low) / best.size / count), best.size, "", "");
+    return axis;
+}
+
 }  // namespace
 
 Axis bytes_axis(double low, double high, double start, double end, int count) {
     static constexpr std::array kUnits = {Unit{"B", 1}, Unit{"KiB", 0x1p10}, Unit{"MiB", 0x1p20},
                                           Unit{"GiB", 0x1p30}, Unit{"TiB", 0x1p40}};
-    if (high <= low) high = low + 1;
-    Axis axis{low, high, start, end, {}, {}};
-    // If `high` is below 1.5 of a unit, the next smaller unit is used: 1,200 MiB instead of 1.2 GiB, but 2.4
-    // GiB instead of 2,400 MiB.
-    Unit unit = unit_for(high / 1.5, kUnits);
-    axis.unit = unit.name;
-    add_ticks(axis, round_step_of_bytes((high - low) / unit.size / count), unit.size, "", "");
-    return axis;
+    return axis_in(kUnits, round_step_of_bytes, low, high, start, end, count);
 }
 
 Axis time_axis(double low, double high, double start, double end, int count) {
     static constexpr std::array kUnits = {Unit{"ns", 1}, Unit{"us", 1e3}, Unit{"ms", 1e6}, Unit{"s", 1e9}};
-    if (high <= low) high = low + 1;
-    Axis axis{low, high, start, end, {}, {}};
-    Unit unit = unit_for(high / 1.5, kUnits);
-    axis.unit = unit.name;
-    add_ticks(axis, round_step((high - low) / unit.size / count), unit.size, "", "");
-    return axis;
+    return axis_in(kUnits, round_step, low, high, start, end, count);
 }
 
 Axis count_axis(double low, double high, const std::string& unit, double start, double end, int count) {

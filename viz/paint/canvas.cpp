@@ -35,4 +35,17 @@ std::string fitted(const TextRuler& ruler, std::string_view text, const TextStyl
     return fits > 0 ? shortened_to(text, fits, middle) : "";
 }
 
+Rect place_behind(const TextRuler& ruler, Point at, std::string_view text, const TextStyle& style,
+                  double below) {
+    const double width = ruler.text_width(text, style);
+    const double left = style.align == Align::right ? at.x - width : at.x;
+    return {left - 3, at.y - style.size, width + 6, style.size + below};
+}
+
+void write_on(Canvas& canvas, const Color& background, Point at, std::string_view text,
+              const TextStyle& style, double below) {
+    canvas.rectangle(place_behind(canvas, at, text, style, below), background.faded(0.85), {}, 2);
+    canvas.text(at, text, style);
+}
+
 }  // namespace rematlas

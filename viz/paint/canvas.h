@@ -134,4 +134,13 @@ const TextRuler& picture_ruler();
 std::string fitted(const TextRuler& ruler, std::string_view text, const TextStyle& style, double width,
                    bool middle = false);
 
+/// Returns the place behind a text that is aligned to the left or to the right: 3 points more at both sides,
+/// and `below` points below the baseline.
+Rect place_behind(const TextRuler& ruler, Point at, std::string_view text, const TextStyle& style,
+                  double below);
+
+/// Writes text on a background of this colour at the place behind the text, which covers the lines there.
+void write_on(Canvas& canvas, const Color& background, Point at, std::string_view text,
+              const TextStyle& style, double below);
+
 }  // namespace rematlas

@@ -42,9 +42,7 @@ class ComparePainter {
         for (const Tick& tick : places_.x.ticks) {
             const double x = places_.x.at(tick.value);
             canvas_.line({x, places_.a.all.y + kNameRoom}, {x, bottom()}, {paper_.grid, 1});
-            const bool timed = scene_.a.data.axis == LaneAxis::time;
-            const std::string label =
-                timed ? tick.label + " " + places_.x.unit : filled(say("Picture", "run %1"), {tick.label});
+            const std::string label = lane_label(scene_.a.data.axis, places_.x, tick);
             const double half = canvas_.text_width(label, style) / 2;
             if (x - half < free_from || x + half > scene_.rect.x + scene_.rect.width) continue;
             const double middle = std::max(x, left() - 4 + half);
@@ -102,11 +100,9 @@ class ComparePainter {
 
     void curve(const ComparedSchedule& side, const Color& color, bool filled) {
         const LaneData& data = side.data;
-        const std::vector<Point> points = staircase(data.memory, data.length, places_.x, places_.y);
-        canvas_.begin(side.title);
-        if (filled) canvas_.path(area_under(points, bottom()), paper_.pale(color, 0.75), {});
-        canvas_.path(line_through(points), {}, Pen{color, filled ? 1.0 : 1.3});
-        canvas_.end();
+        paint_curve(canvas_, side.title, staircase(data.memory, data.length, places_.x, places_.y), bottom(),
+                    filled ? std::optional(paper_.pale(color, 0.75)) : std::nullopt,
+                    {color, filled ? 1.0 : 1.3});
     }
 
     /// Paints the name of the peak beside the peak, or below `other` if the two would overlap. `other` is the
@@ -184,12 +180,8 @@ ComparePlaces places_of(const CompareScene& scene) {
     places.b = place(scene.b.data, true);
     y = std::min(y + kAboveMemory, bottom - 1);
     places.memory = {left, y, width, bottom - y};
-    const bool all = scene.to <= scene.from;
-    const double from = all ? 0 : scene.from;
-    const double to = all ? std::max({scene.a.data.length, scene.b.data.length, 1e-6}) : scene.to;
-    const int count = std::max(2, static_cast<int>(width / 105));
-    places.x = scene.a.data.axis == LaneAxis::time ? time_axis(from, to, left, left + width, count)
-                                                   : count_axis(from, to, "runs", left, left + width, count);
+    const double length = std::max({scene.a.data.length, scene.b.data.length, 1e-6});
+    places.x = lane_axis(scene.a.data.axis, scene.from, scene.to, length, left, width);
     const double highest = static_cast<double>(std::max(scene.a.data.peak, scene.b.data.peak));
     places.y = bytes_axis(0, highest * 1.12, bottom, places.memory.y,
                           std::clamp(static_cast<int>(places.memory.height / 40), 2, 7));

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/base/sizes.h"
+#include "viz/paint/lane_painter.h"
 #include "viz/paint/path_names.h"
-#include "viz/paint/schedule_painter.h"
 #include "viz/paint/shaded_columns.h"
 #include "viz/paint/words.h"
 
@@ -47,21 +47,9 @@ class FlamePainter {
 
     void ruler() {
         const Rect& at = places_.ruler;
-        const double bottom = places_.rows.y + places_.rows.height;
         canvas_.rectangle(at, paper_.panel);
-        TextStyle style{.size = scene_.text_size, .color = paper_.quiet};
-        double free_from = at.x;
-        for (const Tick& tick : places_.x.ticks) {
-            const double left = places_.x.at(tick.value);
-            canvas_.line({left, at.y + at.height - 5}, {left, bottom}, {paper_.grid, 1});
-            const std::string label = scene_.data.axis == LaneAxis::steps
-                                          ? filled(say("Picture", "run %1"), {tick.label})
-                                          : tick.label + " " + places_.x.unit;
-            const double width = canvas_.text_width(label, style);
-            if (left + 3 < free_from || left + 3 + width > at.x + at.width) continue;
-            canvas_.text({left + 3, at.y + at.height / 2 + style.size * 0.36}, label, style);
-            free_from = left + width + 12;
-        }
+        paint_ruler(canvas_, scene_.data.axis, places_.x, at, places_.rows.y + places_.rows.height, paper_,
+                    scene_.text_size);
         canvas_.line({at.x, at.y + at.height}, {at.x + at.width, at.y + at.height}, {paper_.line, 1});
     }
 
@@ -142,8 +130,8 @@ class FlamePainter {
     std::string tooltip(const FlameBox& box) const {
         const FlameSums sums = scene_.data.sums(box.first, box.last);
         std::string text(module_of(scene_.data, scene_.graph, box));
-        if (is_above_all(box) && box.level > 0) text.clear();  // for the host: the box has no module of its
-                                                               // own
+        // The box above all runs on the host has no module of its own.
+        if (is_above_all(box) && box.level > 0) text.clear();
         if (text.empty() || box.is_run || is_above_all(box))
             text += (text.empty() ? "" : " ") + flame_name(scene_.data, scene_.graph, box);
         text += ", " + format_duration(sums.time);
@@ -193,11 +181,7 @@ FlamePlaces places_of(const FlameScene& scene) {
     const double width = std::max(1.0, all.width - 2 * kRoomAtSides), left = all.x + kRoomAtSides;
     places.ruler = {left, all.y, width, kRulerHeight};
     places.rows = {left, all.y + kRulerHeight + 2, width, std::max(0.0, all.height - kRulerHeight - 2)};
-    const bool all_shown = scene.to <= scene.from;
-    const double from = all_shown ? 0 : scene.from, to = all_shown ? scene.data.length : scene.to;
-    const int count = std::max(2, static_cast<int>(width / 105));
-    places.x = scene.data.axis == LaneAxis::time ? time_axis(from, to, left, left + width, count)
-                                                 : count_axis(from, to, "runs", left, left + width, count);
+    places.x = lane_axis(scene.data.axis, scene.from, scene.to, scene.data.length, left, width);
     const int room = static_cast<int>(std::ceil(places.rows.height / scene.row_height - 1e-6));
     places.shown_levels = std::clamp(room, 0, static_cast<int>(scene.data.levels.size()) - scene.first_level);
     return places;

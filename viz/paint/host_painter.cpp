@@ -57,13 +57,10 @@ class HostPainter {
     void curve() {
         const Rect& area = places_.host;
         const Color color = paper_.of(Decision::offload);
-        const std::vector<Point> points =
-            staircase(scene_.data.host, scene_.data.length, places_.x, places_.host_y);
         canvas_.clip({area.x, area.y - 1, area.width, area.height + 1});
-        canvas_.begin("host memory");
-        canvas_.path(area_under(points, bottom_), paper_.pale(color, 0.55).faded(0.75), {});
-        canvas_.path(line_through(points), {}, Pen{color, 1.1});
-        canvas_.end();
+        paint_curve(canvas_, "host memory",
+                    staircase(scene_.data.host, scene_.data.length, places_.x, places_.host_y), bottom_,
+                    paper_.pale(color, 0.55).faded(0.75), {color, 1.1});
         canvas_.unclip();
         canvas_.line({left_, area.y}, {left_, bottom_}, {paper_.line, 1.2});
         canvas_.line({left_, bottom_}, {right_, bottom_}, {paper_.line, 1.2});
@@ -86,11 +83,7 @@ class HostPainter {
 
     /// Paints text on a background that covers the lines behind the text.
     void note(Point at, const std::string& text, const TextStyle& style) {
-        const double width = canvas_.text_width(text, style);
-        const double left = style.align == Align::right ? at.x - width : at.x;
-        canvas_.rectangle({left - 3, at.y - style.size, width + 6, style.size + 3}, paper_.panel.faded(0.85),
-                          {}, 2);
-        canvas_.text(at, text, style);
+        write_on(canvas_, paper_.panel, at, text, style, 3);
     }
 
     Canvas& canvas_;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/schedule/waits.h"
+#include "viz/paint/words.h"
 
 namespace rematlas {
 
@@ -162,6 +163,18 @@ const LaneBar* LaneData::bar_at(DrawnLane lane, double x) const {
 
 double LaneData::begin_of(int step) const {
     return step >= 0 && step < static_cast<int>(step_begin.size()) ? step_begin[step] : 0;
+}
+
+Axis lane_axis(LaneAxis kind, double from, double to, double length, double left, double width) {
+    if (to <= from) from = 0, to = length;
+    const int count = std::max(2, static_cast<int>(width / 105));
+    return kind == LaneAxis::time ? time_axis(from, to, left, left + width, count)
+                                  : count_axis(from, to, "runs", left, left + width, count);
+}
+
+std::string lane_label(LaneAxis kind, const Axis& axis, const Tick& tick) {
+    return kind == LaneAxis::steps ? filled(say("Picture", "run %1"), {tick.label})
+                                   : tick.label + " " + axis.unit;
 }
 
 }  // namespace rematlas

@@ -7,6 +7,7 @@
 #include "core/graph/graph.h"
 #include "core/schedule/schedule.h"
 #include "core/schedule/simulate.h"
+#include "viz/paint/axis.h"
 
 namespace rematlas {
 
@@ -30,9 +31,8 @@ struct LaneBar {
     /// The number of leading parts of the module path that this bar shares with the previous bar of the lane.
     /// `kSameModule` if the paths are equal.
     int shared = 0;
-    int copy =
-        -1;  ///< for a wait: the step whose copy or run on the host is awaited; -1: a copy that the
-             ///< previous training step began
+    int copy = -1;  ///< for a wait: the step whose copy or run on the host is awaited; -1: a copy that the
+                    ///< previous training step began
 
     static constexpr int kSameModule = 1 << 20;
 };
@@ -53,8 +53,7 @@ struct LaneData {
     std::vector<MemoryPoint> memory;
     std::int64_t peak = 0;
     int peak_step = 0;
-    std::vector<MemoryPoint>
-        host;  ///< bytes on the host, at each change; empty if there are never any
+    std::vector<MemoryPoint> host;  ///< bytes on the host, at each change; empty if there are never any
     std::int64_t host_peak = 0;
     /// The lanes to show. The lanes for runs on the device are always shown, so that pictures can be
     /// compared. Lanes for waits, copies and runs on the host are shown if they have bars.
@@ -78,5 +77,12 @@ LaneData lane_data(const Graph& graph, const std::vector<Step>& steps, const Sim
 
 /// Returns `time`, or `steps` if the step takes no time.
 LaneAxis natural_axis(const Simulation& simulation);
+
+/// Returns the axis between two places, or from 0 to `length` if `to` is not above `from`. The ticks are
+/// about 105 points apart.
+Axis lane_axis(LaneAxis kind, double from, double to, double length, double left, double width);
+
+/// Returns the label of a tick with the unit: "12 ms", or "run 12".
+std::string lane_label(LaneAxis kind, const Axis& axis, const Tick& tick);
 
 }  // namespace rematlas

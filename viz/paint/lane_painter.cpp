@@ -237,4 +237,19 @@ void paint_lane(Canvas& canvas, const ScheduleScene& scene, const Axis& x, int l
     LanePainter(canvas, scene, x, level).paint(lane, rect);
 }
 
+void paint_ruler(Canvas& canvas, LaneAxis kind, const Axis& x, const Rect& ruler, double bottom,
+                 const palette::Paper& paper, double text_size) {
+    const TextStyle style{.size = text_size, .color = paper.quiet};
+    double free_from = ruler.x;
+    for (const Tick& tick : x.ticks) {
+        const double left = x.at(tick.value);
+        canvas.line({left, ruler.y + ruler.height - 5}, {left, bottom}, {paper.grid, 1});
+        const std::string label = lane_label(kind, x, tick);
+        const double width = canvas.text_width(label, style);
+        if (left + 3 < free_from || left + 3 + width > ruler.x + ruler.width) continue;
+        canvas.text({left + 3, ruler.y + ruler.height / 2 + style.size * 0.36}, label, style);
+        free_from = left + width + 12;
+    }
+}
+
 }  // namespace rematlas

@@ -16,4 +16,8 @@ void paint_lane(Canvas& canvas, const ScheduleScene& scene, const Axis& x, int l
 /// distinguished. If no forward run is shown, counts the stretches of the backward lane instead.
 int module_level(const LaneData& data, const Axis& x);
 
+/// Paints the ticks of an axis with their labels in the place `ruler`, and a line from each tick to `bottom`.
+void paint_ruler(Canvas& canvas, LaneAxis kind, const Axis& x, const Rect& ruler, double bottom,
+                 const palette::Paper& paper, double text_size);
+
 }  // namespace rematlas

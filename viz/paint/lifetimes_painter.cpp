@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/sizes.h"
+#include "viz/paint/lane_painter.h"
 #include "viz/paint/words.h"
 
 namespace rematlas {
@@ -49,18 +50,8 @@ class LifetimesPainter {
     void grid() {
         const Rect &ruler = places_.ruler, &rows = places_.rows;
         canvas_.rectangle({scene_.rect.x, ruler.y, scene_.rect.width, ruler.height}, paper_.panel);
-        double free_from = ruler.x;
-        for (const Tick& tick : places_.x.ticks) {
-            const double left = places_.x.at(tick.value);
-            canvas_.line({left, ruler.y + ruler.height - 5}, {left, rows.y + rows.height}, {paper_.grid, 1});
-            const std::string label = scene_.data.spans.axis == LaneAxis::steps
-                                          ? filled(say("Picture", "run %1"), {tick.label})
-                                          : tick.label + " " + places_.x.unit;
-            const double width = canvas_.text_width(label, quiet_);
-            if (left + 3 < free_from || left + 3 + width > ruler.x + ruler.width) continue;
-            canvas_.text({left + 3, ruler.y + ruler.height / 2 + quiet_.size * 0.36}, label, quiet_);
-            free_from = left + width + 12;
-        }
+        paint_ruler(canvas_, scene_.data.spans.axis, places_.x, ruler, rows.y + rows.height, paper_,
+                    scene_.text_size);
     }
 
     void heads() {
@@ -188,12 +179,8 @@ LifetimesPlaces places_of(const LifetimesScene& scene) {
     places.names = {all.x, top, scene.names_width, height};
     places.ruler = {left, all.y, width, kLifeRuler};
     places.rows = {left, top, width, height};
-    const bool all_shown = scene.to <= scene.from;
-    const double from = all_shown ? 0 : scene.from, to = all_shown ? scene.data.spans.length : scene.to;
-    const int count = std::max(2, static_cast<int>(width / 105));
-    places.x = scene.data.spans.axis == LaneAxis::time
-                   ? time_axis(from, to, left, left + width, count)
-                   : count_axis(from, to, "runs", left, left + width, count);
+    const StepSpans& spans = scene.data.spans;
+    places.x = lane_axis(spans.axis, scene.from, scene.to, spans.length, left, width);
     return places;
 }
 

@@ -131,11 +131,7 @@ class MeasuredPainter {
     }
 
     void note(Point at, const std::string& text, const TextStyle& style) {
-        const double width = canvas_.text_width(text, style);
-        const double left = style.align == Align::right ? at.x - width : at.x;
-        canvas_.rectangle({left - 3, at.y - style.size, width + 6, style.size + 4}, paper_.panel.faded(0.85),
-                          {}, 2);
-        canvas_.text(at, text, style);
+        write_on(canvas_, paper_.panel, at, text, style, 4);
     }
 
     void peak() {

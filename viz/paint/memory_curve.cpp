@@ -51,4 +51,12 @@ Path area_under(const std::vector<Point>& points, double bottom) {
     return area.line_to({points.back().x, bottom}).line_to({points.front().x, bottom}).close();
 }
 
+void paint_curve(Canvas& canvas, const std::string& tooltip, const std::vector<Point>& points, double bottom,
+                 const std::optional<Color>& fill, const Pen& pen) {
+    canvas.begin(tooltip);
+    if (fill) canvas.path(area_under(points, bottom), fill, {});
+    canvas.path(line_through(points), {}, pen);
+    canvas.end();
+}
+
 }  // namespace rematlas

@@ -186,13 +186,9 @@ class RunPainter {
         TextStyle style = note_;
         style.color = paper_.budget;
         style.align = Align::right;
-        const std::string words = say("Picture", "budget");
-        const double width = canvas_.text_width(words, style);
         const double baseline = y - area.y < style.size + 8 ? y + style.size + 4 : y - 5;
-        const double right = area.x + area.width - 6;
-        canvas_.rectangle({right - width - 3, baseline - style.size, width + 6, style.size + 4},
-                          paper_.panel.faded(0.85), {}, 2);
-        canvas_.text({right, baseline}, words, style);
+        write_on(canvas_, paper_.panel, {area.x + area.width - 6, baseline}, say("Picture", "budget"), style,
+                 4);
     }
 
     void cursor(const Rect& area) {

@@ -70,7 +70,8 @@ class SchedulePainter {
             double x = places_.x.at(tick.value);
             canvas_.line({x, places_.plot.y - kTopRoom}, {x, bottom_}, {paper_.grid, 1});
             canvas_.line({x, bottom_}, {x, bottom_ + 4}, {paper_.line, 1});
-            std::string label = scene_.axis_titles ? tick.label : with_unit(tick.label, places_.x.unit);
+            std::string label =
+                scene_.axis_titles ? tick.label : lane_label(scene_.data.axis, places_.x, tick);
             double half = canvas_.text_width(label, style) / 2;
             if (x - half < free_from || x + half > scene_.rect.x + scene_.rect.width) continue;
             // At the left edge the label must not cover the text below the names.
@@ -84,11 +85,6 @@ class SchedulePainter {
                                ? filled(say("Picture", "time [%1]"), {places_.x.unit})
                                : say("Picture", "runs");
         canvas_.text({(left_ + right_) / 2, bottom_ + 42}, name, title);
-    }
-
-    std::string with_unit(const std::string& label, const std::string& unit) const {
-        return scene_.data.axis == LaneAxis::steps ? filled(say("Picture", "run %1"), {label})
-                                                   : label + " " + unit;
     }
 
     void memory() {
@@ -131,23 +127,17 @@ class SchedulePainter {
     }
 
     void curve() {
-        const std::vector<Point> points =
-            staircase(scene_.data.memory, scene_.data.length, places_.x, places_.y);
-        canvas_.begin("device memory");
-        canvas_.path(area_under(points, floor_), paper_.pale(paper_.data(kBlue), 0.55).faded(0.75), {});
-        canvas_.path(line_through(points), {}, Pen{paper_.data(kBlue), 1.1});
-        canvas_.end();
+        paint_curve(canvas_, "device memory",
+                    staircase(scene_.data.memory, scene_.data.length, places_.x, places_.y), floor_,
+                    paper_.pale(paper_.data(kBlue), 0.55).faded(0.75), {paper_.data(kBlue), 1.1});
     }
 
     /// Paints the memory without recomputation in grey, behind everything else. The area between this curve
     /// and the schedule's own curve is the memory that the schedule saves.
     void plain_curve() {
-        const std::vector<Point> points =
-            staircase(scene_.plain->memory, scene_.plain->length, places_.x, places_.y);
-        canvas_.begin("without recomputation");
-        canvas_.path(area_under(points, floor_), paper_.pale(paper_.data(kGrey), 0.8), {});
-        canvas_.path(line_through(points), {}, Pen{paper_.pale(paper_.data(kGrey), 0.25), 1});
-        canvas_.end();
+        paint_curve(canvas_, "without recomputation",
+                    staircase(scene_.plain->memory, scene_.plain->length, places_.x, places_.y), floor_,
+                    paper_.pale(paper_.data(kGrey), 0.8), {paper_.pale(paper_.data(kGrey), 0.25), 1});
     }
 
     void plain_note() {
@@ -177,17 +167,10 @@ class SchedulePainter {
         if (floor_ - y >= style.size + 4) canvas_.text({left_ + 8, y + style.size + 2}, text, style);
     }
 
-    Rect place_of_note(Point at, const std::string& text, const TextStyle& style) const {
-        double width = canvas_.text_width(text, style);
-        double left = style.align == Align::right ? at.x - width : at.x;
-        return {left - 3, at.y - style.size, width + 6, style.size + 3};
-    }
-
     /// Paints text on a background that covers the lines behind the text.
     void note(Point at, const std::string& text, const TextStyle& style) {
-        notes_.push_back(place_of_note(at, text, style));
-        canvas_.rectangle(notes_.back(), paper_.panel.faded(0.85), {}, 2);
-        canvas_.text(at, text, style);
+        notes_.push_back(place_behind(canvas_, at, text, style, 3));
+        write_on(canvas_, paper_.panel, at, text, style, 3);
     }
 
     /// Paints a note, a little lower if it would overlap existing notes.
@@ -196,7 +179,7 @@ class SchedulePainter {
             return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
         };
         for (int moved = 0; moved < 4; ++moved, at.y += style.size + 4) {
-            const Rect place = place_of_note(at, text, style);
+            const Rect place = place_behind(canvas_, at, text, style, 3);
             if (std::none_of(notes_.begin(), notes_.end(), [&](const Rect& n) { return crosses(n, place); }))
                 return note(at, text, style);
         }
@@ -368,12 +351,8 @@ SchedulePlaces places_of(const ScheduleScene& scene) {
     places.memory = {places.plot.x, y, places.plot.width, bottom - y - (shows_host ? host + kHostGap : 0)};
     if (shows_host) places.host = {places.plot.x, bottom - host, places.plot.width, host};
 
-    double left = places.plot.x, right = left + places.plot.width;
-    bool all_shown = scene.to <= scene.from;
-    double from = all_shown ? 0 : scene.from, to = all_shown ? scene.data.length : scene.to;
-    int count = std::max(2, static_cast<int>(places.plot.width / 105));
-    places.x = scene.data.axis == LaneAxis::time ? time_axis(from, to, left, right, count)
-                                                 : count_axis(from, to, "runs", left, right, count);
+    places.x =
+        lane_axis(scene.data.axis, scene.from, scene.to, scene.data.length, places.plot.x, places.plot.width);
     // The scale has headroom for the names of the peak and of the budget. The step without recomputation, or
     // the budget of a large card, may be so high that the schedule's own curve would look flat. Then the part
     // above the limit of the scale is cut off.
