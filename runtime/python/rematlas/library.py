@@ -47,6 +47,15 @@ classes = torch.classes.rematlas
 ops = torch.ops.rematlas
 
 
+def passed_on(name: str):
+    """Returns a method that calls the method `name` of `self.made`, an object of the compiled part."""
+
+    def method(self, *given):
+        return getattr(self.made, name)(*given)
+
+    return method
+
+
 def in_one_line(call, *given):
     """Calls the compiled part, and shortens the texts of its errors to their first line. If an argument has a
     wrong type, libtorch's text prints all arguments, including the values in the caller's tensors."""

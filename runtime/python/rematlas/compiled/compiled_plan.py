@@ -5,7 +5,7 @@ import json
 import pathlib
 import tempfile
 
-from ..library import classes, ops
+from ..library import classes, ops, passed_on
 from .answers import LastStep, PlanAnswer
 
 
@@ -49,9 +49,8 @@ class CompiledPlan:
         `ending`: see updates/ending.py. The plan has no schedule yet."""
         return CompiledPlan(self.made.with_optimizer(json.dumps(groups), json.dumps(ending)))
 
-    def trained_names(self) -> list:
-        """Returns the names of the parameters for which the step makes gradients."""
-        return self.made.trained_names()
+    # Returns the names of the parameters for which the step makes gradients.
+    trained_names = passed_on("trained_names")
 
     def with_recorded_update(self, recording, what: str):
         """Returns a plan of the same step, recorded from shapes, with an optimizer's step after it.
@@ -71,11 +70,8 @@ class CompiledPlan:
         asked = str(options.budget), options.solver, config, options.time_limit
         self.made.start(*asked, frames, other_bytes, options.copies.text, options.in_arena(device))
 
-    def busy(self) -> bool:
-        return self.made.busy()
-
-    def wait(self) -> None:
-        self.made.wait()
+    busy = passed_on("busy")  # says whether it solves
+    wait = passed_on("wait")  # waits until it does not solve
 
     def answer(self) -> PlanAnswer:
         return PlanAnswer.of(self.made.answer())
@@ -91,14 +87,12 @@ class CompiledPlan:
         else:
             self.made.bind_with_states(*bound, states)
 
-    def rebind_states(self, states) -> None:
-        self.made.rebind_states(states)
+    rebind_states = passed_on("rebind_states")  # takes the optimizer's states
 
     def change_numbers(self, groups) -> None:
         self.made.change_numbers(json.dumps(groups))
 
-    def set_sums_gradients(self, sums: bool) -> None:
-        self.made.set_sums_gradients(sums)
+    set_sums_gradients = passed_on("set_sums_gradients")  # takes whether the plan sums gradients
 
     def abandon_open_forwards(self) -> bool:
         """Abandons the open forwards: the original will run their backwards. Returns whether there were
@@ -108,30 +102,21 @@ class CompiledPlan:
             self.made.give_open_forwards_up()
         return are_open
 
-    def moves_buffers_in_backward(self) -> bool:
-        return self.made.moves_buffers_late()
-
-    def gradients_are_as_handed_out(self, gradients) -> bool:
-        return self.made.gradients_are_as_handed_out(gradients)
+    moves_buffers_in_backward = passed_on("moves_buffers_late")
+    gradients_are_as_handed_out = passed_on("gradients_are_as_handed_out")  # takes the gradients
 
     def last_step(self) -> LastStep | None:
         return LastStep.of(self.made.last())
 
     # Facts.
-    def state_names(self) -> list:
-        return self.made.state_names()
-
-    def gradient_names(self) -> list:
-        return self.made.gradient_names()
+    state_names = passed_on("state_names")
+    gradient_names = passed_on("gradient_names")
 
     def output_count(self) -> int:
         return len(self.made.passed_inputs())
 
-    def pack(self, packing: str) -> None:
-        self.made.pack(packing)
-
-    def packing(self) -> str:
-        return self.made.packing()
+    pack = passed_on("pack")  # takes the text of a Packing
+    packing = passed_on("packing")  # returns the text of the Packing
 
     @functools.cached_property
     def loss_head(self) -> dict | None:
@@ -139,8 +124,7 @@ class CompiledPlan:
         head is not at the peak."""
         return json.loads(self.made.loss_head())
 
-    def graph_text(self) -> str:
-        return self.made.graph_text()
+    graph_text = passed_on("graph_text")  # returns the contents of a graph file
 
     def to_bytes(self) -> bytes:
         """Returns the contents of a plan file of this plan."""

@@ -3,7 +3,7 @@
 import enum
 
 from .. import unseen
-from ..library import classes, in_one_line
+from ..library import classes, in_one_line, passed_on
 
 
 class RecordingState(enum.Enum):
@@ -46,21 +46,14 @@ class StepRecording:
         unseen.watch_for(self)
         return self.made.begin()
 
-    def end(self, outputs) -> None:
-        self.made.end(outputs)
-
-    def run_backward(self, used) -> None:
-        self.made.run_backward(used)
-
-    def abandon(self) -> None:
-        self.made.abandon()
-
-    def refuse(self, why: str) -> None:
-        self.made.refuse(why)
-
-    def release_to_caller(self, why: str) -> None:
-        """Abandons the recording: from now on the backward is a part of the caller's autograd graph."""
-        self.made.uncut(why)
+    end = passed_on("end")  # takes the output tensors
+    # Takes for each output tensor whether it gets a gradient. Without any values all output tensors do.
+    run_backward = passed_on("run_backward")
+    abandon = passed_on("abandon")
+    refuse = passed_on("refuse")  # takes the reason
+    # Takes the reason, and abandons the recording: from now on the backward is a part of the caller's
+    # autograd graph.
+    release_to_caller = passed_on("uncut")
 
     def state(self) -> RecordingState:
         return RecordingState(self.made.state())
@@ -68,27 +61,14 @@ class StepRecording:
     def is_open(self) -> bool:
         return self.made.state() == "open"
 
-    def refusal(self) -> str:
-        return self.made.refusal()
-
-    def other_thread(self) -> str:
-        """Returns an op of another thread that disturbed the recording; empty if there is none."""
-        return self.made.other_thread()
-
-    def eviction_changed(self) -> bool:
-        """Says whether online eviction began or ended between the forward and the backward of the step."""
-        return self.made.eviction_changed()
-
-    def out_of_memory(self) -> bool:
-        return self.made.out_of_memory()
-
-    def survivors(self) -> list:
-        """Returns descriptions of the step's tensors that still exist after the step."""
-        return self.made.survivors()
-
-    def other_bytes(self) -> int:
-        """Returns the bytes on the device that did not belong to the step."""
-        return self.made.beside()
+    refusal = passed_on("refusal")  # returns the reason; empty if the recording is not refused
+    # Returns an op of another thread that disturbed the recording; empty if there is none.
+    other_thread = passed_on("other_thread")
+    # Says whether online eviction began or ended between the forward and the backward of the step.
+    eviction_changed = passed_on("eviction_changed")
+    out_of_memory = passed_on("out_of_memory")
+    survivors = passed_on("survivors")  # returns descriptions of the step's tensors that still exist after it
+    other_bytes = passed_on("beside")  # returns the bytes on the device that did not belong to the step
 
     def used_outputs(self) -> tuple:
         """Returns for each output tensor whether the loss gave it a gradient."""
@@ -98,23 +78,13 @@ class StepRecording:
         """Returns the peak bytes of the caller's loss, and the bytes that the loss keeps for its backward."""
         return tuple(self.made.loss())
 
-    def expect_loss(self, most: int, kept: int) -> None:
-        """Assumes that the step's loss has this peak and keeps this many bytes for its backward. Called for a
-        step from shapes, which has no loss of its own."""
-        self.made.expect_loss(most, kept)
-
-    def held_bytes(self) -> int:
-        """Returns the bytes that are kept for the backward."""
-        return self.made.held()
-
-    def sums_gradients(self) -> bool:
-        return self.made.sums_gradients()
-
-    def depends_on_data(self, tensor) -> bool:
-        return self.made.depends_on_data(tensor)
-
-    def line(self) -> str:
-        return self.made.line()
+    # Takes two numbers of bytes: the peak of the step's loss, and what the loss keeps for its backward. It is
+    # called for a step from shapes, which has no loss of its own.
+    expect_loss = passed_on("expect_loss")
+    held_bytes = passed_on("held")  # returns the bytes that are kept for the backward
+    sums_gradients = passed_on("sums_gradients")
+    depends_on_data = passed_on("depends_on_data")  # takes a tensor
+    line = passed_on("line")  # returns the innermost line of the model's own source that runs now
 
     def difference(self, other) -> str:
         """Returns why the two steps do not run the same ops; empty if they do."""
@@ -127,17 +97,10 @@ class StepComparison:
     def __init__(self, plan, tensors, inputs):
         self.made = in_one_line(classes.Comparison, plan.made, tensors, inputs)
 
-    def begin(self) -> list:
-        return self.made.begin()
-
-    def end(self, outputs) -> None:
-        self.made.end(outputs)
-
-    def abandon(self) -> None:
-        self.made.abandon()
-
-    def release_to_caller(self, why: str) -> None:
-        self.made.uncut(why)
+    begin = passed_on("begin")  # returns the tensors to call the forward with
+    end = passed_on("end")  # takes the output tensors
+    abandon = passed_on("abandon")
+    release_to_caller = passed_on("uncut")  # takes the reason
 
     def verdict(self) -> Verdict:
         return Verdict(self.made.verdict())
@@ -145,15 +108,8 @@ class StepComparison:
     def is_open(self) -> bool:
         return self.made.verdict() == "open"
 
-    def held_bytes(self) -> int:
-        return self.made.held()
-
-    def why(self) -> str:
-        return self.made.why()
-
-    def other_thread(self) -> str:
-        """Returns an op that another thread ran during the comparison; empty if there is none."""
-        return self.made.other_thread()
-
-    def measured_peak(self) -> int:
-        return self.made.measured_peak()
+    held_bytes = passed_on("held")  # returns the bytes that are kept for the backward
+    why = passed_on("why")  # returns why the verdict is not SAME
+    # Returns an op that another thread ran during the comparison; empty if there is none.
+    other_thread = passed_on("other_thread")
+    measured_peak = passed_on("measured_peak")  # returns the peak of the plan's run in bytes

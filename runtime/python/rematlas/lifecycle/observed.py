@@ -14,65 +14,59 @@ from .step_plan import Kept, Returned
 SUMS_RELEASED = "several forwards are open, and gradients of one are sums"
 
 
-class Recorded:
-    """A recorded step. Its backward may still be to come."""
+class ObservedStep:
+    """A step whose backward may still be to come. `observed`: its StepRecording or StepComparison.
+    `sums_gradients()` says whether the step sums gradients, see StepPlan. `region`: the autocast region of
+    the forward; None if the forward shared no casts."""
+
+    def __init__(self, observed, sums_gradients, region):
+        self.observed = observed
+        self.sums_gradients = sums_gradients
+        self.region = region
+
+    def is_open(self) -> bool:
+        return self.observed.is_open()
+
+    def held_bytes(self) -> int:
+        return self.observed.held_bytes()
+
+    def release_if_shared(self) -> bool:
+        """Called when one more forward begins. If this step sums gradients and is still open, it cannot be
+        open together with the new forward, so it is released to autograd. Returns whether it was released."""
+        if not (self.is_open() and self.sums_gradients()):
+            return False
+        self.release()
+        return True
+
+    def release(self, why=SUMS_RELEASED) -> None:
+        """Releases the step to autograd, which then runs the backward as if the step were not observed."""
+        self.observed.release_to_caller(why)
+
+
+class Recorded(ObservedStep):
+    """A recorded step."""
 
     def __init__(self, recording, returned, other_bytes=0, used=(), counted=None, region=None, spare=0):
+        super().__init__(recording, recording.sums_gradients, region)
         self.recording = recording
         self.returned = returned
         self.other_bytes = other_bytes  # bytes of tensors outside of this step and of open steps of its kind
         self.spare = spare  # bytes of the budget that the plan leaves free for its comparison
         self.counted = counted  # effects.Kept at the end of the forward
-        self.region = region  # the autocast region of the forward; None if the forward shared no casts
         self.reads_kept = False  # see Walk
         self.used = used  # from shapes: for each output tensor, whether the loss is assumed to use it
-
-    def is_open(self) -> bool:
-        return self.recording.is_open()
-
-    def held_bytes(self) -> int:
-        return self.recording.held_bytes()
-
-    def release_if_shared(self) -> bool:
-        """Called when one more forward begins. If this step sums gradients and is still open, it cannot be
-        open together with the new forward, so it is released to autograd. Returns whether it was released."""
-        if not (self.is_open() and self.recording.sums_gradients()):
-            return False
-        self.release()
-        return True
-
-    def release(self, why=SUMS_RELEASED) -> None:
-        """Releases the step to autograd, which then runs the backward as if there were no recording."""
-        self.recording.release_to_caller(why)
 
     def settle(self, call_plan) -> None:
         call_plan.settle_recorded(self)
 
 
-class Compared:
-    """A step in which the plan runs next to the original."""
+class Compared(ObservedStep):
+    """A step in which the plan runs next to the original. `sums`: whether the plan sums gradients."""
 
     def __init__(self, comparison, sums, why, region):
+        super().__init__(comparison, lambda: sums, region)
         self.comparison = comparison
-        self.sums = sums  # whether the plan sums gradients, see StepPlan
-        self.region = region  # the autocast region of the forward, as in Recorded
         self.why = why  # how the forwards of plan and original differ; empty if they are equal
-
-    def is_open(self) -> bool:
-        return self.comparison.is_open()
-
-    def held_bytes(self) -> int:
-        return self.comparison.held_bytes()
-
-    def release_if_shared(self) -> bool:
-        if not (self.is_open() and self.sums):
-            return False
-        self.release()
-        return True
-
-    def release(self, why=SUMS_RELEASED) -> None:
-        """Releases the step to autograd, which then runs the backward as if there were no comparison."""
-        self.comparison.release_to_caller(why)
 
     def settle(self, call_plan) -> None:
         call_plan.settle_compared(self)
