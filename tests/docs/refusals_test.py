@@ -83,7 +83,7 @@ REPORTS = {
         "calls in",
     ),
     "runtime/python/rematlas/inductor/compiled_graph.py": (", with … that live beside it",),
-    "runtime/python/rematlas/inductor/compiled_step.py": (
+    "runtime/python/rematlas/inductor/compiled_status.py": (
         *("compiled under a budget", "as torch.compile cuts it"),
         *("under torch.compile alone), …", "outputs are … apart"),
     ),

@@ -37,7 +37,7 @@ def of(model) -> PlannedModule:
     module = planned_part(model)
     if is_planned(module):
         return module._compiled_call_impl
-    if is_compiled(module):
+    if isinstance(module, torch._dynamo.OptimizedModule):
         raise ValueError(
             "rematlas: rematlas.compile has not made this compiled module, or it is a copy, which has no"
             " status: call rematlas.compile(model, budget) with the module that was compiled"

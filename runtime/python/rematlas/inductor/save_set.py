@@ -42,7 +42,7 @@ class KernelStep:
     """The step as a training graph: the kernels of forward, the boundary between forward and backward, and
     the kernels of backward."""
 
-    def __init__(self, kernels, are_channels_last=False, name="a compiled step"):
+    def __init__(self, kernels, are_channels_last=False, name="the compiled model"):
         self.kernels = kernels
         self.name = name
         self.tensors, self.number = [], {}
