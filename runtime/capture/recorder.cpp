@@ -322,6 +322,12 @@ Recording Recorder::finish(const std::vector<GradientMade>& gradients) {
             if (!place || recording_.values[place->value].name.rfind("constant", 0) == 0)
                 refuse(name, "the step gives it other memory");
         }
+        for (const RecordedOp& op : recording_.ops)
+            if (!groups_.empty() && (op.tape.guard || op.guards_sizes))
+                refuse(
+                    op.tape.name,
+                    "the program reads the value of a tensor in a step that exchanges data with other ranks, "
+                    "whose courses may then differ: compute with the tensor itself (torch.where)");
         std::set<int> taken;
         for (int output : recording_.outputs)
             if (output != no_operand) taken.insert(recording_.operands[output].tensor.value);

@@ -104,6 +104,10 @@ class Recorder final : public DispatchMode {
     /// then empty.
     Recording finish(const std::vector<GradientMade>& gradients);
 
+    /// Returns the names of the process groups whose collectives the step has run so far, also after a
+    /// refusal, in the order of their first use.
+    const std::vector<std::string>& groups() const { return groups_; }
+
     /// Returns the op and the module of each tensor that the step made, that is still alive, and that is
     /// neither an output nor a gradient.
     std::vector<std::string> survivors() const;
@@ -142,6 +146,8 @@ class Recorder final : public DispatchMode {
     void before_kernel(const c10::OperatorHandle& op, const torch::jit::Stack& stack, Call& call);
     void after_kernel(const c10::OperatorHandle& op, const torch::jit::Stack& stack, Call& call);
     void run(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
+    void note_group(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
+    void wait(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
     void run_measured(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack,
                       RecordedOp& record);
     void recognize(Call& call);
@@ -204,6 +210,7 @@ class Recorder final : public DispatchMode {
                                                        ///< computation
     std::unordered_map<int, std::uint64_t> poisoned_;  ///< digests of uninitialized tensors that nobody has
                                                        ///< filled yet
+    std::vector<std::string> groups_;                  ///< see groups
     std::set<int> foreign_;                            ///< constants of the step that existed before it
     std::optional<std::uint64_t> generator_;           ///< digest of the generator's state after the last
                                                        ///< random op

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "runtime/dispatch/collectives.h"
 #include "runtime/replay/step_transfers.h"
 #include "runtime/torch_versions/running_version.h"
 
@@ -302,6 +303,7 @@ PreparedOp BoundModel::prepare(OpId id) {
     if (op.name.starts_with("aten::_fused_adam") || op.name.starts_with("aten::_fused_sgd"))
         check_alike(tape, op);
     prepared.handle = c10::Dispatcher::singleton().findSchemaOrThrow(op.name.c_str(), op.overload.c_str());
+    prepared.is_collective = is_collective(op.name);
     TORCH_CHECK(prepared.handle->schema().arguments().size() == op.arguments.size(), op.name,
                 " takes another number of arguments in this libtorch");
     for (std::size_t i = 0; i < op.arguments.size(); ++i) {

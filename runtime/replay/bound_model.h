@@ -32,6 +32,7 @@ struct PreparedOp {
                                                 ///< change them
     std::vector<std::size_t> statistics;        ///< operands that only the first run gets, such as running
                                                 ///< statistics
+    bool is_collective = false;                 ///< its results must be waited for
     int turn = -1;  ///< for a random op: its position among all random ops, in the captured order; for other
                     ///< ops -1
 };

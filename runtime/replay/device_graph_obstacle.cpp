@@ -6,6 +6,8 @@
 #include <array>
 #include <string_view>
 
+#include "runtime/dispatch/collectives.h"
+
 namespace rematlas {
 namespace {
 
@@ -34,6 +36,7 @@ class Inspector {
         if (op.name == output_gradients_op) return nullptr;
         if (indexes_by_mask(op)) return "the host counts what a mask selects";
         if (const char* why = declared(op)) return why;
+        if (is_collective(op.name)) return "it exchanges data with other processes";
         if (std::find(waiting.begin(), waiting.end(), op.name) != waiting.end())
             return "the host waits for its result";
         if (solves_linear_systems(op.name)) return "the host reads whether it succeeded";

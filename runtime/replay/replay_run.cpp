@@ -9,6 +9,8 @@
 #include <typeinfo>
 #include <utility>
 
+#include "runtime/dispatch/collectives.h"
+
 namespace rematlas {
 namespace {
 
@@ -174,6 +176,7 @@ void ReplayRun::run_op(OpId id, bool in_place) {
     in_kernel_ = true;
     try {
         op.handle->callBoxed(stack_);
+        if (op.is_collective) wait_for_collective(*op.handle, stack_);
     } catch (...) {
         if (now) model.device.set_generator_state(*now);
         throw;

@@ -88,6 +88,34 @@ TorchPlan::TorchPlan(const TorchPlan& recorded, const std::string& absent_device
       planner(recorded.planner->on_absent_device(*device)),
       passed_inputs(recorded.passed_inputs) {}
 
+namespace {
+
+bool have_same_form(const Graph& a, const Graph& b) {
+    const auto is_same_op = [](const Op& one, const Op& other) {
+        return one.name == other.name && one.inputs == other.inputs && one.outputs == other.outputs;
+    };
+    return a.tensors.size() == b.tensors.size() &&
+           std::equal(a.ops.begin(), a.ops.end(), b.ops.begin(), b.ops.end(), is_same_op) &&
+           std::equal(a.tensors.begin(), a.tensors.end(), b.tensors.begin(),
+                      [](const Tensor& one, const Tensor& other) {
+                          return one.bytes == other.bytes && one.kind == other.kind;
+                      });
+}
+
+}  // namespace
+
+TorchPlan::TorchPlan(const std::string& path, const TorchPlan& recorded)
+    : device(recorded.device), passed_inputs(recorded.passed_inputs) {
+    Plan plan = or_throw(read_plan_or_schedule(path));
+    TORCH_CHECK(have_same_form(plan.graph, recorded.planner->graph()),
+                "rematlas: the plan of another process is one of another step");
+    const CheckReport checked = check(plan.graph, plan.schedule);
+    TORCH_CHECK(checked.ok(), "rematlas: the schedule of another process is not valid for its graph: ",
+                checked.violations.front());
+    loaded = plan.schedule;
+    planner = Planner::with(std::move(plan.graph), recorded.planner->tape());
+}
+
 const Schedule* TorchPlan::schedule() {
     if (loaded) return &*loaded;
     const PlanAnswer* answer = planner->answer();
@@ -289,6 +317,10 @@ void define_steps(torch::class_<TorchPlan>& plan) {
         .def("on_card",
              [](const PlanPtr& self, const std::string& absent_device) {
                  return c10::make_intrusive<TorchPlan>(*self, absent_device);
+             })
+        .def("with_schedule_of",
+             [](const PlanPtr& self, const std::string& path) {
+                 return c10::make_intrusive<TorchPlan>(path, *self);
              })
         .def("with_optimizer",
              [](const PlanPtr& self, const std::string& groups, const std::string& end) {

@@ -22,6 +22,10 @@ struct TorchPlan : torch::CustomClassHolder {
     /// See Planner::on_absent_device.
     TorchPlan(const TorchPlan& recorded, const std::string& absent_device);
 
+    /// Takes the schedule, times and workspaces of another process's plan file for the step that was recorded
+    /// here. Throws if the two steps have other ops or tensors. Values of arguments may differ.
+    TorchPlan(const std::string& path, const TorchPlan& recorded);
+
     /// Returns the schedule that was found or loaded; null while there is none.
     const Schedule* schedule();
     /// Binds the schedule that was found last to tensors. `states`: the tensors of the optimizer, if the step

@@ -49,6 +49,7 @@ void define_recording(torch::Library& library) {
         .def("eviction_changed", [](const Recording& self) { return self->step->eviction_changed(); })
         .def("other_thread", [](const Recording& self) { return self->step->other_thread(); })
         .def("out_of_memory", [](const Recording& self) { return self->step->out_of_memory(); })
+        .def("groups", [](const Recording& self) { return self->step->groups(); })
         .def("survivors", [](const Recording& self) { return self->step->survivors(); })
         .def("beside", [](const Recording& self) { return self->step->beside(); })
         .def("used_outputs",

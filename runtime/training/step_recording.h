@@ -73,6 +73,9 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     /// May only be called after the step; see Recorder::survivors.
     std::vector<std::string> survivors() const { return recorder_.survivors(); }
 
+    /// See Recorder::groups.
+    const std::vector<std::string>& groups() const { return recorder_.groups(); }
+
     /// Returns an op that another thread ran during the step, if the step is disturbed.
     const std::string& other_thread() const { return other_thread_; }
 

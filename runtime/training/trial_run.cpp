@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "core/base/files.h"
+#include "runtime/dispatch/collectives.h"
 #include "runtime/replay/compare.h"
 #include "runtime/replay/strided_copy.h"
 #include "runtime/training/outside_gradients.h"
@@ -21,6 +22,20 @@ using torch::autograd::variable_list;
 namespace {
 
 constexpr const char* comparison = "a comparison";
+
+/// Returns the names of the process groups whose collectives the step runs, in the order of their first use.
+std::vector<std::string> groups_of(const Tape& tape) {
+    std::vector<std::string> groups;
+    for (const TapeOp& op : tape.ops) {
+        if (!is_collective(op.name)) continue;
+        const auto kernel =
+            c10::Dispatcher::singleton().findSchemaOrThrow(op.name.c_str(), op.overload.c_str());
+        std::string group = name_of_group(op.arguments.at(group_argument(kernel.schema())).value);
+        if (std::find(groups.begin(), groups.end(), group) == groups.end())
+            groups.push_back(std::move(group));
+    }
+    return groups;
+}
 
 /// Returns a digest of type, shape and bytes.
 std::string digest_of(const at::Tensor& tensor) {
@@ -109,16 +124,34 @@ CutForward::Gradients TrialRun::backward(const variable_list& gradients) {
     }
     // Under eviction the replay runs first: the tensors that the original's forward keeps are evicted to
     // make room, and the gradients of the original do not exist yet.
-    const bool first = eviction_on(step_->device()) != nullptr;
+    const bool first = !is_true_everywhere(eviction_on(step_->device()) == nullptr);
     std::optional<Replay> replayed;
-    if (first && verdict_ == Verdict::open) replayed = replay(gradients, *begun);
+    if (first) replayed = replay_with_others(gradients, *begun);
     if (replayed) replayed->digest();
     CutForward::Gradients made = cut_.backward(gradients, trained_, keep, create_graph);
     if (keep)
         torch::autograd::Engine::get_default_engine().queue_callback(
             [self = shared_from_this()] { self->uncut("the backward may run twice"); });
-    if (!first && verdict_ == Verdict::open) replayed = replay(gradients, *begun);
+    if (!first) replayed = replay_with_others(gradients, *begun);
     if (replayed) conclude(*replayed, made, *begun);
+    return made;
+}
+
+/// Says whether `here` is true on all processes with which the step exchanges data.
+bool TrialRun::is_true_everywhere(bool here) const {
+    for (const std::string& group : groups_of(step_->tape()))
+        here = is_true_on_all(here, group, step_->device().device());
+    return here;
+}
+
+/// Replays the step if the comparison is still wanted. The replay runs the step's collectives, so it runs on all
+/// processes or on none.
+std::optional<TrialRun::Replay> TrialRun::replay_with_others(const variable_list& gradients,
+                                                             const Snapshot& begun) {
+    std::optional<Replay> made;
+    is_agreed_ = false;
+    if (verdict_ == Verdict::open) made = replay(gradients, begun);
+    if (!is_agreed_) is_true_everywhere(false);
     return made;
 }
 
@@ -169,6 +202,20 @@ std::string TrialRun::difference_of_forward(const Forwarded& forward, const Snap
     return {};
 }
 
+/// Returns the gradients in the order of the plan's differentiable outputs; nullopt if the loss uses other
+/// outputs than the recorded loss.
+std::optional<variable_list> TrialRun::gradients_by_output(const variable_list& gradients) const {
+    const std::vector<int> differentiable = step_->executor().differentiable_outputs();
+    variable_list given(differentiable.size());
+    for (std::size_t i = 0; i < cut_places_.size(); ++i) {
+        const auto found = std::find(differentiable.begin(), differentiable.end(), cut_places_[i]);
+        const bool asked = found != differentiable.end();
+        if (asked != gradients[i].defined()) return std::nullopt;
+        if (asked) given[static_cast<std::size_t>(found - differentiable.begin())] = gradients[i];
+    }
+    return given;
+}
+
 /// Replays the step from the state in which the step began, then restores the present state. Returns nothing,
 /// and sets the verdict, if the step cannot be replayed.
 std::optional<TrialRun::Replay> TrialRun::replay(const variable_list& gradients, const Snapshot& begun) {
@@ -186,15 +233,9 @@ std::optional<TrialRun::Replay> TrialRun::replay(const variable_list& gradients,
                                                       : Verdict::different,
                     error.message);
     };
-    const std::vector<int> differentiable = executor.differentiable_outputs();
-    variable_list given(differentiable.size());
-    for (std::size_t i = 0; i < cut_places_.size(); ++i) {
-        const auto found = std::find(differentiable.begin(), differentiable.end(), cut_places_[i]);
-        const bool asked = found != differentiable.end();
-        if (asked != gradients[i].defined())
-            return ends(Verdict::other_course, "the loss uses other outputs");
-        if (asked) given[static_cast<std::size_t>(found - differentiable.begin())] = gradients[i];
-    }
+    std::optional<variable_list> by_output = gradients_by_output(gradients);
+    if (!by_output) return ends(Verdict::other_course, "the loss uses other outputs");
+    variable_list given = *std::move(by_output);
     if (Result<void> fits = executor.check_gradients(given); !fits)
         return ends(Verdict::other_course, fits.error().message);
     const at::NoGradGuard no_grad;
@@ -217,6 +258,9 @@ std::optional<TrialRun::Replay> TrialRun::replay(const variable_list& gradients,
     // Another forward may have given the module other tensors in the meantime.
     if (Result<void> bound = executor.rebind(tensors_); !bound)
         return ends(Verdict::other_course, bound.error().message);
+    is_agreed_ = true;
+    if (!is_true_everywhere(true))
+        return ends(Verdict::other_course, "another rank cannot compare this step");
     const std::unique_ptr<Snapshot> now = executor.snapshot();
     put_back(*before_);
     Replay replay;

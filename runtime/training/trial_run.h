@@ -55,6 +55,7 @@ class TrialRun : public std::enable_shared_from_this<TrialRun> {
   private:
     CutForward::Gradients backward(const torch::autograd::variable_list& gradients);
     void watch_no_more();
+    bool is_true_everywhere(bool here) const;
     /// The results of the replay.
     struct Replay {
         torch::autograd::variable_list gradients;  ///< tensors of Tape::gradients
@@ -65,6 +66,10 @@ class TrialRun : public std::enable_shared_from_this<TrialRun> {
         void digest();
         bool made(std::size_t place, const at::Tensor& gradient) const;
     };
+    std::optional<torch::autograd::variable_list> gradients_by_output(
+        const torch::autograd::variable_list& gradients) const;
+    std::optional<Replay> replay_with_others(const torch::autograd::variable_list& gradients,
+                                             const Snapshot& begun);
     std::optional<Replay> replay(const torch::autograd::variable_list& gradients, const Snapshot& begun);
     std::string difference_of_forward(const Forwarded& forward, const Snapshot& replayed) const;
     std::int64_t bytes_of_replay() const;
@@ -82,6 +87,7 @@ class TrialRun : public std::enable_shared_from_this<TrialRun> {
     std::vector<std::string> outputs_;  ///< digests of the original's outputs
     std::unique_ptr<Snapshot> before_, after_forward_;
     Verdict verdict_ = Verdict::open;
+    bool is_agreed_ = false;  ///< whether the processes have agreed on the replay, see `replay_with_others`
     std::string why_, other_thread_;
     std::shared_ptr<OtherThreads> others_;  ///< watches other threads while the step runs
     Bytes peak_;

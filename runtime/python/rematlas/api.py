@@ -12,6 +12,7 @@ from .cards.plan_for_card import plan_for_card
 from .errors import Refused, message
 from .inductor.entry import compiled_status
 from .lifecycle.from_shapes import used_by_a_loss
+from .lifecycle.graph_text import graph_text
 from .lifecycle.planned_module import PlannedModule
 from .lifecycle.refusals import MOST_ATTEMPTS
 from .loss_head.chunking import Chunking
@@ -253,7 +254,7 @@ def graph_of(model, args, kwargs=None, optimizer=None, **options) -> str:
     its updates end the step. `options`: as in `apply`. Raises Refused."""
 
     def text():
-        graph = of(model).graph_text()
+        graph = graph_text(of(model))
         if graph is None:
             raise Refused(f"rematlas: {status(model).reason}")
         return graph

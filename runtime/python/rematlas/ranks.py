@@ -11,8 +11,6 @@ import time
 
 import torch.distributed as dist
 
-from .compiled.compiled_plan import CompiledPlan
-
 GRACE = 5.0  # seconds in which rank 0 must begin to plan this graph after it has answered for another one
 MEASURED = ("time_ns", "workspace_bytes")  # facts about an op that differ between processes
 
@@ -29,11 +27,13 @@ def leads() -> bool:
 
 
 def digest(plan) -> str:
+    """Returns a text that is equal for plans of steps with the same ops on the same tensors. Values of
+    arguments may differ, for example names of process groups."""
     graph = json.loads(plan.graph_text())
     for op in graph["ops"]:
         for name in MEASURED:
             op.pop(name, None)
-    parts = [graph["tensors"], graph["ops"], graph["results"], graph["replay"]]
+    parts = [graph["tensors"], graph["ops"], graph["results"]]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -49,13 +49,16 @@ class Shared:
         self.answers = f"{question}/answers"  # key of the number of graphs that rank 0 has answered for
         self.end = time.monotonic() + seconds
         self.known_answers = self.store.add(self.answers, 0)
+        self.identity = ""  # a digest of the plan that the ranks share, once there is one
         # None until rank 0 has answered for another graph; then the time by which it must begin with this one
         self.begin_by = None
         if leads():
             self.store.set(self.begun, b"1")
 
     def publish(self, plan) -> None:
-        self.answer(plan.to_bytes())
+        data = plan.to_bytes()
+        self.identity = hashlib.sha256(data).hexdigest()
+        self.answer(data)
 
     def publish_refusal(self, why: str) -> None:
         self.answer(b"!" + why.encode())
@@ -77,11 +80,13 @@ class Shared:
         )
         return now < self.end and not is_hopeless
 
-    def received(self, device):
-        """Returns the plan. Returns the reason as text if rank 0 has no plan; None if it has sent nothing."""
+    def received(self, plan):
+        """Returns `plan`, a plan of this process, with the schedule of rank 0. Returns the reason as text if
+        rank 0 has no plan; None if it has sent nothing."""
         if not self.store.check([self.key]):
             return None
         data = self.store.get(self.key)
         if data[:1] == b"!":
             return data[1:].decode()
-        return CompiledPlan.of_bytes(data, device)
+        self.identity = hashlib.sha256(data).hexdigest()
+        return plan.with_schedule_of(data)

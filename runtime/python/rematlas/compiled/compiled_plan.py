@@ -1,5 +1,6 @@
 """A plan in the compiled part: the graph of a step, and the newest schedule that was found for it."""
 
+import contextlib
 import functools
 import json
 import pathlib
@@ -7,6 +8,15 @@ import tempfile
 
 from ..library import classes, ops, passed_on
 from .answers import LastStep, PlanAnswer
+
+
+@contextlib.contextmanager
+def in_file(data: bytes):
+    """A context with the path of a temporary file that has these contents."""
+    with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:
+        path = pathlib.Path(folder) / "plan"
+        path.write_bytes(data)
+        yield path
 
 
 class CompiledPlan:
@@ -39,10 +49,14 @@ class CompiledPlan:
     @classmethod
     def of_bytes(cls, data: bytes, device: str):
         """Reads a plan from the contents of a plan file."""
-        with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:
-            path = pathlib.Path(folder) / "plan"
-            path.write_bytes(data)
+        with in_file(data) as path:
             return cls.read(path, device)
+
+    def with_schedule_of(self, data: bytes):
+        """Returns a plan of this step with the schedule of another process. `data`: the contents of its plan
+        file. The values of arguments, for example names of process groups, may differ."""
+        with in_file(data) as path:
+            return CompiledPlan(self.made.with_schedule_of(str(path)))
 
     def with_optimizer(self, groups, ending: dict):
         """Returns a plan of the same step with the updates of these groups of parameters at its end.

@@ -67,6 +67,7 @@ class StepRecording:
     # Says whether online eviction began or ended between the forward and the backward of the step.
     eviction_changed = passed_on("eviction_changed")
     out_of_memory = passed_on("out_of_memory")
+    groups = passed_on("groups")  # returns names of the process groups whose collectives have run so far
     survivors = passed_on("survivors")  # returns descriptions of the step's tensors that still exist after it
     other_bytes = passed_on("beside")  # returns the bytes on the device that did not belong to the step
 

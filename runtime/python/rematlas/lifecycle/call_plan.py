@@ -68,13 +68,15 @@ class CallPlan:
             why = gate.why_no_kind(self.shared_casts, self.owner.options.budget_bytes is not None)
             if why:
                 self.refuse(why)
+        if self.owner.together.keeps_from_plan(self):
+            return self.owner.run_original(call.args, call.kwargs, self.fits_perhaps(call))
         return self.state.step(call)
 
     # Between the steps.
 
     def settle(self) -> None:
-        """Handles the events since the last call, under the lock: other threads may ask for the status."""
-        with self.owner.lock:
+        """Handles the events since the last call."""
+        with self.owner.lock:  # other threads may ask for the status
             steps, self.open_steps = self.open_steps, []
             for step in steps:
                 if step.is_open():
@@ -160,9 +162,6 @@ class CallPlan:
             return None
         return fits and self.owner.has_room_for(self.other_bytes(call) + self.original.bytes_for_sure())
 
-    def fits_by_shapes(self, call) -> bool:
-        return self.owner.has_room_for(self.other_bytes(call) + self.original.bytes)
-
     def other_bytes(self, call) -> int:
         """Returns the bytes of all tensors on the device that do not belong to the step."""
         return other_bytes(self.owner.state.watch.tensors_at_any_time(), call.inputs, call.device)
@@ -197,8 +196,7 @@ class CallPlan:
         self.reason = why
 
     def note_shared_casts(self, region) -> None:
-        """Called when a forward of this kind shares casts of weights with another forward: the forward that
-        begins, or one that is open."""
+        """Called when a forward of this kind shares casts of weights with one that begins or is open."""
         if region is self.shared_region:
             return
         self.shared_region = region
@@ -303,6 +301,9 @@ class CallPlan:
         if is_missing and has_room and not original.is_too_large and not self.plan.is_direct:
             self.state = Comparing(self)
 
+    def compare_again(self) -> None:
+        self.state = Comparing(self)
+
     def note_success(self) -> None:
         self.reason = ""
         self.owner.refusals.note_success(self.base)
@@ -317,8 +318,7 @@ class CallPlan:
         self.plan, self.answer = plan, answer
 
     def use(self) -> None:
-        """Lets the plan run the steps from now on. If the plan must be compared with the original first, but
-        was not, refuses this kind of call."""
+        """Lets the plan run the steps from now on. Refuses a plan that had to be compared and was not."""
         why = gate.why_not_uncompared(self.answer, self.comparisons)
         if why:
             self.refuse(why)

@@ -30,7 +30,9 @@ class Planned(State):
         owner.fallback.end()
         if opened:
             owner.note_frames(opened + 1)
-        else:  # if forwards are open, the plan already counts the bytes that they hold
+        elif not owner.together.is_on:
+            # If forwards are open, the plan already counts the bytes that they hold. A rank does not plan
+            # anew alone if its step runs collectives.
             self.keep_plan_fitting(call_plan, tensors, call)
             if call_plan.state is not self:
                 return UNDECIDED

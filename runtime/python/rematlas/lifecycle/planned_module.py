@@ -22,7 +22,6 @@ from ..calls.module_state import ModuleState
 from ..calls.offloading import Offloading
 from ..compiled import autograd_threads, callbacks
 from ..compiled.compiled_plan import CompiledPlan
-from ..errors import Refused
 from ..fallback.fallback import Fallback
 from ..fallback.step_peaks import Runner, StepPeaks, device_memory
 from ..updates.ending import StepContext
@@ -34,6 +33,7 @@ from .gate import Sharing
 from .open_forward import OpenForward
 from .refusals import Refusals
 from .state import UNDECIDED, StateName
+from .together import Together
 
 log = logging.getLogger("rematlas")
 PLANNED_OR_SOON = (StateName.PLANNED, StateName.COMPARING, StateName.PLANNING)
@@ -60,6 +60,7 @@ class PlannedModule(InPlaceOfCall):
         self.several = False  # several forwards have been open at a time
         self.sharing = Sharing()
         self.regions = CastRegions()
+        self.together = Together(self.name)
         self.plans_that_move_buffers = []  # plans whose backward moves buffers: no forward may run before it
         self.replayed = 0  # steps that plans ran
         self.original = 0  # steps that the original ran
@@ -125,6 +126,7 @@ class PlannedModule(InPlaceOfCall):
         while True:
             call_plan, call = self.kind_of_call(args, kwargs)
             if call_plan is None:
+                self.together.refuse(self.refusals.of_module or "it has more kinds of calls than shapes=")
                 return self.run_original(args, kwargs)
             self.regions.note_forward(call.device)
             output = call_plan.step(call)
@@ -205,7 +207,8 @@ class PlannedModule(InPlaceOfCall):
         """Runs the original. `fits`: as in Fallback.evicts."""
         self.count_original()
         self.fallback.begin(fits)
-        return self.module.forward(*args, **kwargs)
+        with self.together.watching():
+            return self.module.forward(*args, **kwargs)
 
     @contextlib.contextmanager
     def forwarding_original(self):
@@ -225,7 +228,8 @@ class PlannedModule(InPlaceOfCall):
         if bystander.allows_eviction:
             return self.run_original(args, kwargs)
         self.count_original()
-        return self.module.forward(*args, **kwargs)
+        with self.together.watching():
+            return self.module.forward(*args, **kwargs)
 
     def note_gradients_past_forward(self) -> None:
         """Called when a parameter gets a gradient without a call of the module that has gradients enabled."""
@@ -253,12 +257,14 @@ class PlannedModule(InPlaceOfCall):
 
     def leave_plan(self, why) -> None:
         """Called when the plan could not run the forward of a step, so that the original runs the step."""
+        self.together.stay_with_plan(why)
         if self.updates is not None:
             self.updates.note_original()
         self.note_original(why)
 
     def leave_plan_in_backward(self, plan, why) -> None:
         """Called when the original runs a step again whose forward the plan has run."""
+        self.together.stay_with_plan(why)
         if self.updates is not None:
             self.updates.note_original()
         plan.left_steps += 1
@@ -371,6 +377,8 @@ class PlannedModule(InPlaceOfCall):
                 self.fallback.about_the_budget(False),
             )
             return None
+        if self.together.runs_collectives(found.recording):
+            return None
         self.state.note_assigned([(values, name) for values, name, *_ in found.returned.kept])
         self.state.note_effects([(values, name) for values, name, _ in found.returned.effects])
         if found.reads_kept:
@@ -399,24 +407,6 @@ class PlannedModule(InPlaceOfCall):
         return any(
             call_plan.plan is not None and call_plan.plan.is_direct for call_plan in self.call_plans.values()
         )
-
-    def graph_text(self):
-        """Returns the text of a graph file of the first recorded step, including the updates of an optimizer;
-        None if no step was recorded. Raises Refused if the optimizer cannot be a part of the graph."""
-        for call_plan in self.call_plans.values():
-            plan = call_plan.plan
-            if plan is None:
-                continue
-            compiled, packing = plan.compiled, plan.packing(self.module, self.state.reads_kept)
-            if self.updates is not None:
-                try:
-                    compiled, ending = self.updates.ended(self.context(), plan)
-                except RuntimeError as error:
-                    raise Refused(str(error)) from None
-                packing = packing._replace(ending=ending)
-            compiled.pack(packing.text())
-            return compiled.graph_text()
-        return None
 
     def remove(self) -> None:
         self.fallback.leave()

@@ -46,6 +46,7 @@ class Planning(Unplanned):
         if shared is not None:
             if answer.is_solved:
                 shared.publish(plan.compiled)
+                plan.identity = shared.identity
             else:
                 shared.publish_refusal(answer.error or "rank 0 found no plan within the budget")
         if answer.error is not None:
@@ -94,7 +95,7 @@ class Planning(Unplanned):
         """Takes the plan of rank 0. If rank 0 has refused the step, this process refuses it, too. If no plan
         comes from rank 0, or its plan does not fit here, this process plans alone."""
         owner, call_plan, plan = self.owner, self.call_plan, self.call_plan.plan
-        found = shared.received(owner.device())
+        found = shared.received(plan.compiled)
         if isinstance(found, str):
             call_plan.refuse(found)
             return
@@ -102,9 +103,15 @@ class Planning(Unplanned):
         answer = None if found is None else found.answer()
         if answer is None or not owner.has_room_for(plan.other_bytes + kept_by_loss + answer.peak_bytes):
             how = "is none" if found is None else "does not fit here"
+            if owner.together.is_on:
+                call_plan.refuse(
+                    f"the plan of rank 0 {how}, and ranks that exchange data in their steps need one plan"
+                )
+                return
             log.warning("rematlas: the plan of rank 0 %s: this process plans alone", how)
             call_plan.start_planning()
             return
         plan.be_replaced_by(found)
+        plan.identity = shared.identity
         call_plan.note_answer(dataclasses.replace(answer, kept_by_loss_bytes=kept_by_loss))
         call_plan.bind()

@@ -96,6 +96,7 @@ class Recording(Unplanned):
         if forward.why:
             recording.refuse(forward.why)
         recording.end(forward.tensors)
+        owner.together.note(recording.groups())
         # A comparison takes more memory than the plan alone. If the original runs under eviction, the plan
         # leaves free about the bytes of a batch, so that both fit together.
         spare = sum(tensor.nbytes for tensor in call.inputs) if owner.fallback.evicts_now else 0
@@ -109,6 +110,7 @@ class Recording(Unplanned):
 
     def settle_recorded(self, step) -> None:
         recording = step.recording
+        self.owner.together.note(recording.groups())
         state = recording.state()
         if state is RecordingState.DISTURBED:
             self.call_plan.note_disturbed(recording.other_thread())

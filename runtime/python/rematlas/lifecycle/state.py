@@ -78,8 +78,10 @@ class Unplanned(State):
         owner, call_plan = self.owner, self.call_plan
         if owner.options.budget_bytes is not None:
             found = call_plan.look_at_shapes(call)
-            if owner.state.watch is not None and not call_plan.fits_by_shapes(call):
-                self.keep_budget(call, found)
+            if owner.state.watch is not None:
+                needed = call_plan.other_bytes(call) + call_plan.original.bytes
+                if not owner.has_room_for(needed):
+                    self.keep_budget(call, found)
             # A recording from shapes may have shown that the forward sets attributes. In this case the call
             # is handled again, with a new watch that knows these attributes.
             if owner.state.watch is None or call_plan.state is not self:

@@ -1,5 +1,6 @@
 """The plan of one kind of call, while it is made and as it runs."""
 
+import hashlib
 import typing
 
 from ..calls import effects, structure
@@ -105,6 +106,7 @@ class StepPlan:
         # in a plan from shapes: for each output tensor, whether the loss is assumed to depend on it;
         # otherwise None
         self.used = used
+        self.identity = ""  # see the method `digest`
         self.shared = None  # ranks.Shared while the processes of one training wait for one plan
         self.moves_buffers_in_backward = None  # None until the plan's first forward
         self.endings = {}  # by role: plans that include the optimizer's part of the step
@@ -171,6 +173,11 @@ class StepPlan:
     def be_replaced_by(self, compiled) -> None:
         """Takes over the plan that another process has made."""
         self.compiled = self.without_updates = compiled
+
+    def digest(self) -> str:
+        """Returns a text that is the same for the ranks that run the same plan."""
+        self.identity = self.identity or hashlib.sha256(self.compiled.to_bytes()).hexdigest()
+        return self.identity
 
     def run_by(self, ending, moves_buffers_in_backward=None) -> None:
         """Makes all steps run by plans that take the gradients themselves, from now on. `ending` is one of

@@ -1,0 +1,106 @@
+#include "runtime/dispatch/collectives.h"
+
+#include <ATen/ops/full.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <thread>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/Work.hpp>
+
+#include "runtime/dispatch/stack_tensors.h"
+
+namespace rematlas {
+namespace {
+
+constexpr std::string_view functional_ops = "_c10d_functional::", writing_ops = "c10d::";
+
+/// Point-to-point ops need a partner that runs the other half, so they are no collectives.
+constexpr std::array<std::string_view, 3> between_two{"_c10d_functional::isend", "_c10d_functional::irecv",
+                                                      "_c10d_functional::batch_p2p_ops"};
+/// The other ops of `c10d` take several tensors, or exchange data between two processes.
+constexpr std::array<std::string_view, 4> writing_first{
+    "c10d::allreduce_", "c10d::broadcast_", "c10d::_allgather_base_", "c10d::_reduce_scatter_base_"};
+
+template <std::size_t n>
+bool holds(const std::array<std::string_view, n>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Says whether the results are tensors that the collective makes.
+bool is_new(const c10::OperatorHandle& op) {
+    const auto& returns = op.schema().returns();
+    return std::none_of(returns.begin(), returns.end(),
+                        [](const c10::Argument& result) { return result.alias_info() != nullptr; });
+}
+
+/// Gloo's thread lets go of a collective's tensors only after it has told that they are there. They would count
+/// as memory for that long, so this function waits until only the caller holds the tensor.
+void until_released(const at::Tensor& tensor) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+    while (tensor.device().is_cpu() && tensor.use_count() > 1 && std::chrono::steady_clock::now() < end)
+        std::this_thread::yield();
+}
+
+}  // namespace
+
+bool is_collective(std::string_view op) {
+    if (op.starts_with(functional_ops)) return !waits_for_collective(op) && !holds(between_two, op);
+    return holds(writing_first, op);
+}
+
+bool waits_for_collective(std::string_view op) {
+    return op == "_c10d_functional::wait_tensor" || op == "_c10d_functional::wait_tensors";
+}
+
+bool exchanges_data_otherwise(std::string_view op) {
+    return (op.starts_with(functional_ops) || op.starts_with(writing_ops)) && !is_collective(op) &&
+           !waits_for_collective(op) && op != "c10d::check_for_nan";
+}
+
+bool writes_to_first_argument(std::string_view op) {
+    return holds(writing_first, op);
+}
+
+void wait_for_collective(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+    static const auto wait =
+        c10::Dispatcher::singleton().findSchemaOrThrow("_c10d_functional::wait_tensor", "");
+    const std::size_t results = op.schema().returns().size();
+    for (std::size_t i = stack.size() - results; i < stack.size(); ++i) {
+        if (stack[i].isCustomClass()) {
+            stack[i].toCustomClass<c10d::Work>()->wait();
+            continue;
+        }
+        if (writes_to_first_argument(op.schema().name()))
+            continue;  // the result `Work` waits for its tensors
+        for_each_tensor(stack[i], [&](const at::Tensor& tensor) {
+            torch::jit::Stack waited{tensor};
+            wait.callBoxed(waited);
+            waited.clear();
+            if (is_new(op)) until_released(tensor);
+        });
+    }
+}
+
+std::size_t group_argument(const c10::FunctionSchema& schema) {
+    const auto by_name = schema.argumentIndexWithName("group_name");
+    return static_cast<std::size_t>(by_name ? *by_name
+                                            : schema.argumentIndexWithName("process_group").value());
+}
+
+std::string name_of_group(const c10::IValue& group) {
+    return group.isString() ? group.toStringRef() : group.toCustomClass<c10d::ProcessGroup>()->getGroupName();
+}
+
+bool is_true_on_all(bool here, const std::string& group, c10::Device device) {
+    static const auto reduce =
+        c10::Dispatcher::singleton().findSchemaOrThrow("_c10d_functional::all_reduce", "");
+    torch::jit::Stack stack{at::full({1}, here ? 1 : 0, at::TensorOptions().dtype(at::kInt).device(device)),
+                            std::string("min"), group};
+    reduce.callBoxed(stack);
+    wait_for_collective(reduce, stack);
+    return stack.back().toTensor().item<int>() != 0;
+}
+
+}  // namespace rematlas

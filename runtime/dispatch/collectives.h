@@ -1,0 +1,34 @@
+// Facts about collectives: ops by which the processes of one training exchange data. A collective returns before
+// its data has arrived, and its results may be read only after a wait. Each process of a group must run the
+// group's collectives in the same order.
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+#include <c10/core/Device.h>
+
+#include <string>
+#include <string_view>
+
+namespace rematlas {
+
+/// Says whether the op is a functional collective (`_c10d_functional::all_reduce`) or one that writes to its
+/// first argument (`c10d::allreduce_`), but no wait.
+bool is_collective(std::string_view op);
+/// Says whether the op waits for the result of a functional collective.
+bool waits_for_collective(std::string_view op);
+/// Says whether the op exchanges data with other processes in a way that no plan can repeat: between two
+/// processes, or with several tensors at a time.
+bool exchanges_data_otherwise(std::string_view op);
+/// Says whether the kernel writes to the first argument although the schema does not declare this.
+bool writes_to_first_argument(std::string_view op);
+/// Waits for the data of a collective that has just run and whose results are on top of the stack.
+void wait_for_collective(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
+/// Returns the position of a collective's argument that names the process group.
+std::size_t group_argument(const c10::FunctionSchema& schema);
+/// Returns the name of a process group that a collective was given: by name, or as an object.
+std::string name_of_group(const c10::IValue& group);
+/// Says whether `here` is true on all processes of the group. All of them must call this function.
+bool is_true_on_all(bool here, const std::string& group, c10::Device device);
+
+}  // namespace rematlas

@@ -1,0 +1,171 @@
+"""Lets all ranks whose collectives a module runs take the same course in each step.
+
+A plan runs collectives in another order than the original, and runs some of them twice. If one rank ran the
+plan and another rank the original, they would wait for each other without end, or exchange wrong data. So
+before each forward of such a module its ranks tell each other, through the store of the process group, what
+they can do.
+"""
+
+import contextlib
+import datetime
+import enum
+import hashlib
+import itertools
+import logging
+
+import torch.distributed as dist
+
+from .. import ranks
+from .state import StateName
+
+log = logging.getLogger("rematlas")
+numbers = itertools.count()  # numbers of the planned modules of this process, which are the same on all ranks
+FIELD = 15  # bits of the sum in which the ranks count themselves by their Course
+
+
+class Course(enum.IntEnum):
+    """What a rank can do in a step. The steps of ORIGINAL may be recorded."""
+
+    REFUSED = 0
+    ORIGINAL = 1
+    COMPARED = 2
+    PLANNED = 3
+
+
+COURSES = {
+    StateName.REFUSED: Course.REFUSED,
+    StateName.COMPARING: Course.COMPARED,
+    StateName.PLANNED: Course.PLANNED,
+}  # the other states run the original
+
+
+class Together:
+    """The ranks that run a module's collectives. `name`: the class of the module."""
+
+    def __init__(self, name):
+        self.name = name
+        self.number = next(numbers)
+        self.groups = []  # names of the process groups, in the order in which the step was seen to use them
+        self.meetings = 0  # how often the ranks have told each other their course
+
+    @property
+    def is_on(self) -> bool:
+        return bool(self.groups)
+
+    def note(self, groups) -> None:
+        """Called when a step was seen to run collectives of these groups."""
+        self.groups.extend(group for group in groups if group not in self.groups)
+
+    @contextlib.contextmanager
+    def watching(self):
+        """A context around a forward of the original that nobody records. Notes the process groups whose
+        collectives it runs."""
+        watches = not self.is_on and ranks.store() is not None
+        before = counts_of_collectives() if watches else {}
+        yield
+        if watches:
+            after = counts_of_collectives()
+            self.note(group for group in before if after[group] != before[group])
+
+    def runs_collectives(self, recording) -> bool:
+        """Says whether a step that was recorded from shapes runs collectives. If so, it is not planned: each
+        rank would plan alone."""
+        if recording.groups():
+            log.warning(
+                "rematlas: the step exchanges data with other ranks, so it is not planned from shapes"
+            )
+        return bool(recording.groups())
+
+    def keeps_from_plan(self, call_plan) -> bool:
+        """Called before each forward, when what has happened since the last forward is settled. Says whether
+        this rank must run the original although it has a plan, because other ranks cannot compare or run it.
+        If a rank refuses the step, all ranks refuse it."""
+        if not self.is_on:
+            return False
+        mine = COURSES.get(call_plan.state.name, Course.ORIGINAL)
+        plan = call_plan.plan.digest() if mine > Course.ORIGINAL else ""
+        common, why = self.meet(mine, plan, call_plan.reason)
+        if common is Course.REFUSED and mine is not Course.REFUSED:
+            call_plan.refuse(f"another rank refuses the step: {why}")
+        elif common is Course.COMPARED and mine is Course.PLANNED:
+            call_plan.compare_again()
+        return mine > Course.ORIGINAL and common <= Course.ORIGINAL
+
+    def refuse(self, why) -> None:
+        """Called before a forward of a kind that this rank never plans."""
+        if self.is_on:
+            self.meet(Course.REFUSED, "", why)
+
+    def stay_with_plan(self, why) -> None:
+        """Called when the plan cannot run a step of this rank. Raises RuntimeError, because the other ranks
+        run the plan."""
+        if self.is_on:
+            raise RuntimeError(
+                f"rematlas: {why}; the other ranks run this step of {self.name} by the plan, so this rank"
+                " cannot run the original: train without a plan (rematlas.remove)"
+            )
+
+    def meet(self, course: Course, plan: str, why: str) -> tuple[Course, str]:
+        """Waits for all ranks. Returns the course that all of them can take, and a rank's reason if it is
+        REFUSED. `plan`: a text that is equal on ranks with the same plan. `why`: this rank's reason for
+        REFUSED. Raises RuntimeError if a rank does not come within the timeout of its process group."""
+        self.meetings += 1
+        for group in self.groups:
+            course, why = self.meet_group(group, course, plan, why)
+        return course, why
+
+    def meet_group(self, group, course, plan, why) -> tuple[Course, str]:
+        process_group = dist.distributed_c10d._resolve_process_group(group)
+        size, store = process_group.size(), ranks.store()
+        place = self.place(group, self.meetings)
+        if course is Course.REFUSED:
+            store.set(place + "why", f"rank {dist.get_rank()}: {why}")
+        digest = int.from_bytes(hashlib.sha256(plan.encode()).digest()[:4], "big")
+        store.add(place + "plans", digest)
+        courses = store.add(place + "courses", 1 << (FIELD * course))
+        count = [(courses >> (FIELD * one)) & ((1 << FIELD) - 1) for one in Course]
+        if sum(count) == size:
+            are_same = store.add(place + "plans", 0) == size * digest
+            store.set(place + "common", bytes([common_course(count, are_same)]))
+            self.forget(store, self.place(group, self.meetings - 1))
+        timeout = timeout_of(process_group)
+        try:
+            store.wait([place + "common"], timeout)
+        except dist.DistStoreError as error:
+            raise RuntimeError(
+                f"rematlas: not all {size} ranks have come to forward {self.meetings} of {self.name} within"
+                f" {timeout}: the logs of the other ranks tell why"
+            ) from error
+        common = Course(store.get(place + "common")[0])
+        return common, store.get(place + "why").decode() if common is Course.REFUSED else ""
+
+    def place(self, group, meeting) -> str:
+        return f"rematlas/together/{group}/{self.number}/{meeting}/"
+
+    @staticmethod
+    def forget(store, place) -> None:
+        """Deletes what the ranks told each other before. All of them have read it."""
+        for key in ("why", "plans", "courses", "common"):
+            store.delete_key(place + key)
+
+
+def counts_of_collectives() -> dict[str, int]:
+    """Returns by the name of each process group how many collectives it has begun."""
+    groups = dist.distributed_c10d._world.pg_map
+    return {group.group_name: group._get_sequence_number_for_group() for group in groups}
+
+
+def timeout_of(process_group) -> datetime.timedelta:
+    """Returns how long collectives of the group wait for a rank."""
+    backend = process_group._get_backend(process_group._device_types[0])
+    return getattr(getattr(backend, "options", None), "_timeout", dist.constants.default_pg_timeout)
+
+
+def common_course(count, are_same) -> Course:
+    """Returns the course of all ranks. `count`: the number of ranks by their Course. `are_same`: whether all
+    ranks have the same plan."""
+    if count[Course.REFUSED]:
+        return Course.REFUSED
+    if count[Course.ORIGINAL] or not are_same:
+        return Course.ORIGINAL
+    return Course.COMPARED if count[Course.COMPARED] else Course.PLANNED
