@@ -146,6 +146,7 @@ class Recorder final : public DispatchMode {
     void before_kernel(const c10::OperatorHandle& op, const torch::jit::Stack& stack, Call& call);
     void after_kernel(const c10::OperatorHandle& op, const torch::jit::Stack& stack, Call& call);
     void run(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
+    void name_group(RecordedOp& record);
     void note_group(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
     void wait(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
     void run_measured(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack,

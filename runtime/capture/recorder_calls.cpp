@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "runtime/allocator/counting_allocator.h"
-#include "runtime/capture/named_collective.h"
 #include "runtime/capture/op_traits.h"
 #include "runtime/capture/recorder.h"
 #include "runtime/dispatch/collectives.h"
@@ -16,10 +15,6 @@
 
 namespace rematlas {
 namespace {
-
-constexpr const char* no_repetition =
-    "exchanges data with other processes in a way that a plan cannot repeat: call it outside of the module's "
-    "forward";
 
 /// Returns true for ops that make views; they read no contents.
 bool makes_views(const c10::FunctionSchema& schema) {
@@ -318,22 +313,13 @@ void Recorder::before_kernel(const c10::OperatorHandle& op, const torch::jit::St
     call.uses = uses_of(op, stack, record);
     if (!makes_views(schema)) settle_uninitialized(record, call.uses);
     refuse_unreplayable(op, record, call.uses);
-    if (exchanges_data_otherwise(record.tape.name))
-        refuse(
-            record.tape.name,
-            "exchanges data with another process in a way that a plan cannot repeat: call it outside of the "
-            "module's forward");
     if (options_.in_process) refuse_foreign_writes(record, call.uses);
     const std::size_t base = stack.size() - schema.arguments().size();
     for (std::size_t i = 0; i < schema.arguments().size(); ++i) {
         record.tape.arguments.push_back(
             argument_of(stack[base + i], ignores_contents(record.tape.name, i, stack, base)));
     }
-    if (writes_to_first_argument(record.tape.name)) {
-        std::optional<TapeOp> named = with_named_group(record.tape);
-        if (!named) refuse(record.tape.name, no_repetition);
-        record.tape = *std::move(named);
-    }
+    name_group(record);
     if (record.random && (options_.in_process || !options_.run_kernel))
         call.generator = device_.generator_state();
     if (options_.in_process && !makes_views(schema) && !makes_uninitialized(record.tape.name))
@@ -403,37 +389,12 @@ void Recorder::after_kernel(const c10::OperatorHandle& op, const torch::jit::Sta
     if (options_.on_op) options_.on_op(static_cast<int>(recording_.ops.size()));
 }
 
-void Recorder::note_group(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
-    const auto& schema = op.schema();
-    std::string group =
-        name_of_group(stack[stack.size() - schema.arguments().size() + group_argument(schema)]);
-    if (std::find(groups_.begin(), groups_.end(), group) == groups_.end())
-        groups_.push_back(std::move(group));
-}
-
 void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     std::lock_guard lock(mutex_);
     if (is_collective(op.schema().name())) note_group(op, *stack);
     TORCH_CHECK(!refusal_ || !options_.run_kernel, *refusal_);
     if (options_.in_process && !options_.run_kernel && !refusal_) take_casts(op, *stack);
     observe(op, keys, stack);
-}
-
-/// Runs a wait for a collective. The wait is no op of the graph: a plan waits as soon as it has begun the
-/// collective. In a step that only imitates shapes there is nothing to wait for.
-void Recorder::wait(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
-    if (!refusal_)
-        for_each_tensor(stack->back(), [&](const at::Tensor& tensor) {
-            int made = is_known(tensor) ? value_of(tensor) : -1;
-            while (made >= 0 && recording_.values[made].producer < 0)
-                made = recording_.values[made].version_of;
-            if (made < 0)
-                refuse_step(
-                    refusal_at(op.schema().name(),
-                               "waits for a collective that began before the step: wait for it before "
-                               "the module is called"));
-        });
-    if (!options_.run_kernel) run(op, keys, stack);
 }
 
 void Recorder::observe(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {

@@ -121,6 +121,24 @@ class Seeding(ShardedBlock):
         return super().forward(x) + 0.0 * torch.rand_like(x)
 
 
+class Sending(nn.Module):
+    """A block that gets its input from the other rank."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, x):
+        other = torch.empty(ROWS, WIDTH)
+        if dist.get_rank() == 0:
+            dist.send(x.detach(), 1)
+            dist.recv(other, 1)
+        else:
+            dist.recv(other, 0)
+            dist.send(x.detach(), 0)
+        return self.layer(other)
+
+
 class Indescribable:
     """An argument without a description, so that no call with it is planned."""
 
@@ -134,6 +152,8 @@ class Blocks(nn.Module):
         self.blocks = nn.Sequential(*(block() for _ in range(BLOCKS)))
 
     def forward(self, x, given=None):
+        if isinstance(given, torch.Tensor):
+            x = x + collectives.wait_tensor(given).sum()
         return self.blocks(x)
 
 
@@ -148,6 +168,11 @@ def nothing(step):
 
 def indescribable_on_rank_1(step):
     return Indescribable() if dist.get_rank() == 1 else None
+
+
+def begun(step):
+    """A collective that the module waits for, but that the program has begun."""
+    return collectives.all_reduce(torch.ones(2), "sum", dist.group.WORLD.group_name)
 
 
 def same_rows(step):
@@ -251,6 +276,14 @@ class SeveralProcesses(unittest.TestCase):
         for attempt in range(3):
             first, second = self.outcomes(ShardedBlock, is_disturbed=True)
             self.assertEqual(first, second, f"attempt {attempt}")
+
+    def test_what_a_plan_cannot_repeat_is_refused(self):
+        first, second = self.outcomes(ShardedBlock, given=begun)
+        self.assertIn("waits for a collective that began before the step", first[1])
+        self.assertEqual(first[0], second[0])
+        first, second = self.outcomes(Sending)
+        self.assertIn("in a way that a plan cannot repeat", first[1])
+        self.assertEqual(first[0], second[0])
 
     def test_a_refusal_of_one_rank_is_a_refusal_of_all(self):
         first, second = self.outcomes(Seeding)
