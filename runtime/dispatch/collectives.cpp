@@ -35,8 +35,8 @@ bool is_new(const c10::OperatorHandle& op) {
                         [](const c10::Argument& result) { return result.alias_info() != nullptr; });
 }
 
-/// Gloo's thread lets go of a collective's tensors only after it has told that they are there. They would count
-/// as memory for that long, so this function waits until only the caller holds the tensor.
+/// Gloo's thread still holds a collective's tensors for a moment after the wait has returned. They would
+/// count as memory for that long, so this function waits until only the caller holds the tensor.
 void until_released(const at::Tensor& tensor) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
     while (tensor.device().is_cpu() && tensor.use_count() > 1 && std::chrono::steady_clock::now() < end)

@@ -1,6 +1,6 @@
-// Facts about collectives: ops by which the processes of one training exchange data. A collective returns before
-// its data has arrived, and its results may be read only after a wait. Each process of a group must run the
-// group's collectives in the same order.
+// Facts about collectives: ops by which the processes of one training exchange data. A collective returns
+// before its data has arrived, and its results may be read only after a wait. Each process of a group must
+// run the group's collectives in the same order.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>

@@ -14,9 +14,10 @@ A module that cannot be captured trains on unchanged, with one warning that says
 the model is made, because host memory is counted from the import on.
 """
 
-from rematlas_command import is_build_asked
+from rematlas_command import check_torch, is_build_asked
 
 if not is_build_asked():
+    check_torch()
     from .api import apply, load, plan, remove, status
     from .cards.fits import fits
     from .checkpointing.policy import SelectivePolicy, checkpoint_policy

@@ -2,6 +2,7 @@
 commands without torch begin in milliseconds.
 """
 
+import importlib.util
 import os
 import sys
 
@@ -37,6 +38,16 @@ def environment_of_runtime() -> dict:
         "REMATLAS_RUNTIME": os.environ.get("REMATLAS_RUNTIME") or str(found / "rematlas-runtime"),
         "LD_LIBRARY_PATH": os.pathsep.join(filter(None, paths)),
     }
+
+
+def check_torch() -> None:
+    """Raises ImportError with the next action if this Python environment has no torch. Ends `python -m
+    rematlas` with one line."""
+    if importlib.util.find_spec("torch") is not None:
+        return
+    if sys.argv[:1] == ["-m"]:
+        sys.exit(f"rematlas: {builds.NO_TORCH}")
+    raise ImportError(f"rematlas: {builds.NO_TORCH}")
 
 
 def is_build_asked() -> bool:

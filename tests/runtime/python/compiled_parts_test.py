@@ -14,6 +14,7 @@ from torch import nn
 
 import rematlas
 from models import by_moves
+from rematlas.lifecycle.graph_text import graph_text
 from rematlas.unseen import compiled_regions
 from traps import digest
 
@@ -270,7 +271,7 @@ class Regions(unittest.TestCase):
         status = rematlas.status(self.applied)
         self.assertEqual(status.state, "planned", status)
         self.assertGreater(status.replayed, 0)
-        graph = json.loads(self.applied._compiled_call_impl.graph_text())
+        graph = json.loads(graph_text(self.applied._compiled_call_impl))
         found = [op["name"] for op in graph["ops"] if op["name"].startswith("rematlas::unseen")]
         self.assertEqual(len(found), regions)
         return status

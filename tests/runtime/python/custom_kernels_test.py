@@ -17,6 +17,7 @@ from torch import nn
 
 import rematlas
 from models import by_moves
+from rematlas.lifecycle.graph_text import graph_text
 from traps import digest
 
 torch.set_num_threads(1)
@@ -106,7 +107,7 @@ class Case(unittest.TestCase):
         self.assertGreater(status.replayed, 0)
         plan = status.plans[0]
         self.assertLessEqual(plan.peak_bytes, 0.8 * plan.whole_peak_bytes)
-        graph = json.loads(self.model._compiled_call_impl.graph_text())
+        graph = json.loads(graph_text(self.model._compiled_call_impl))
         self.assertEqual(sum(found["name"] == op for found in graph["ops"]), count)
 
     def expect_refused(self, between, why):

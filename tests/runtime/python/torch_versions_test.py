@@ -93,6 +93,15 @@ class Builds(unittest.TestCase):
         )
         self.assertEqual(said.stderr, "rematlas: capture: there is no build for it\n")
 
+    def test_an_environment_without_torch_is_told_of_in_one_line(self):
+        def said(*arguments):
+            # With -S, Python finds no installed packages.
+            command = [sys.executable, "-S", *arguments]
+            return subprocess.run(command, capture_output=True, text=True, env=os.environ).stderr
+
+        self.assertEqual(said("-m", "rematlas", "fits", "--help"), f"rematlas: {builds.NO_TORCH}\n")
+        self.assertIn(f"ImportError: rematlas: {builds.NO_TORCH}", said("-c", "import rematlas"))
+
 
 class Libraries(unittest.TestCase):
     def test_a_build_for_another_torch_is_not_loaded(self):

@@ -13,6 +13,7 @@ import rematlas
 from models import by_moves
 from rematlas import api
 from rematlas.library import ops
+from rematlas.lifecycle.graph_text import graph_text
 
 torch.set_num_threads(1)
 WIDTH, ROWS = 128, 512
@@ -283,7 +284,7 @@ class Unplanned(unittest.TestCase):
             for _ in range(2):
                 (model(rows) - 1).square().mean().backward()
             info = rematlas.status(model).wait().plans[0]
-            return info, json.loads(api.of(model).graph_text())
+            return info, json.loads(graph_text(api.of(model)))
 
         alone, under = (
             recorded(copy.deepcopy(model), budget) for budget in (2**30, ops.counted_bytes() + (14 << 20))

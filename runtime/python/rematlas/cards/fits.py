@@ -259,8 +259,8 @@ def text_of(found, varies=None) -> str:
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = ["   ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
     lines.append(
-        "x1.10: the step takes 10 % longer than as it is. Of each card"
-        f" {size_of(DRIVERS_BYTES)} are left to the driver."
+        "The number after x is the time of the step over its time as it is."
+        f" Of each card {size_of(DRIVERS_BYTES)} are left to the driver."
     )
     lines += [
         f"Optimizer: {updates}." for updates in dict.fromkeys(c["updates"] for c in found["cards"]) if updates

@@ -222,7 +222,7 @@ def told(update, facts, were_compiled) -> str:
     form = " on lists of parameters (foreach)" if update.works_on_lists(facts) else form
     words = f"{update.chosen.name}{form}: its step comes after the backward and is not run by the plan (call"
     words += f" optimizer.step()); recorded as {facts['calls']} calls of ATen, in the schedule as"
-    words += f" {facts['parts']} ops; states {mebibytes['state_bytes']}"
+    words += f" {facts['parts']} op{'s' if facts['parts'] > 1 else ''}; states {mebibytes['state_bytes']}"
     if update.masters:
         words += f", {len(update.masters)} master weights in f32 among them"
     words += f"; temporaries of at most {mebibytes['temporary_bytes']}"

@@ -54,7 +54,8 @@ class Together:
 
     def note(self, groups) -> None:
         """Called when a step was seen to run collectives of these groups."""
-        self.groups.extend(group for group in groups if group not in self.groups)
+        if ranks.store() is not None:
+            self.groups.extend(group for group in groups if group not in self.groups)
 
     @contextlib.contextmanager
     def watching(self):
@@ -65,7 +66,7 @@ class Together:
         yield
         if watches:
             after = counts_of_collectives()
-            self.note(group for group in before if after[group] != before[group])
+            self.note(group for group in before if after.get(group) != before[group])
 
     def runs_collectives(self, recording) -> bool:
         """Says whether a step that was recorded from shapes runs collectives. If so, it is not planned: each
@@ -150,9 +151,13 @@ class Together:
 
 
 def counts_of_collectives() -> dict[str, int]:
-    """Returns by the name of each process group how many collectives it has begun."""
-    groups = dist.distributed_c10d._world.pg_map
-    return {group.group_name: group._get_sequence_number_for_group() for group in groups}
+    """Returns by the name of each process group how many collectives it has begun. Groups that do not count
+    their collectives are left out."""
+    counts = {}
+    for group in dist.distributed_c10d._world.pg_map:
+        with contextlib.suppress(RuntimeError):
+            counts[group.group_name] = group._get_sequence_number_for_group()
+    return counts
 
 
 def timeout_of(process_group) -> datetime.timedelta:
