@@ -1,5 +1,6 @@
 """Finds texts of the explorer and of its pictures that resources/translations/rematlas_de.ts lacks, so that a
-German window would show them in English.
+German window would show them in English. Qt looks for a text among those of its class: a text that only
+another class has counts as missing.
 
     python collected_texts.py FOLDER     # the repository; lists such texts, with exit status 1 if any
 """
@@ -9,20 +10,44 @@ import pathlib
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
 
 SOURCES = ("app/explorer", "viz/paint")
 TRANSLATION = "resources/translations/rematlas_de.ts"
 LITERALS = r'("(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*)'
-OF_A_CLASS = re.compile(r"\btr\(\s*" + LITERALS)
+OF_A_CLASS = re.compile(r"(?:\b(\w+)::)?\btr\(\s*" + LITERALS)
 OF_A_CONTEXT = re.compile(r'\b(?:translate|say|QT_TRANSLATE_NOOP)\(\s*"(\w+)",\s*' + LITERALS)
+# What begins or ends at the start of a line: a class, a function of a class, anything else.
+CLASS = re.compile(r"(?:class|struct)\s+(\w+)[^;]*$")
+ARGUMENTS = r"<[^<>]*(?:<[^<>]*>[^<>]*)*>"  # of a template
+FUNCTION_OF_A_CLASS = re.compile(rf"(?=\w)(?:[\w:*& ]|{ARGUMENTS})*?\b(\w+)::(?:~?\w+|operator\W+)\(")
+OUTSIDE = re.compile(r"[\w}]")
 
 
-def texts_in(source: str) -> set[tuple[str, str]]:
-    """Returns (context, text) of each text that goes through a translator. The context of `tr` is left empty,
-    because it is the class around the call."""
-    code = "\n".join(line for line in source.splitlines() if not line.lstrip().startswith("//"))
-    found = {("", literals) for literals in OF_A_CLASS.findall(code)} | set(OF_A_CONTEXT.findall(code))
-    return {(context, ast.literal_eval(f"({literals})")) for context, literals in found}
+def classes_at(code: str) -> list[str]:
+    """Returns for each line the class whose function or definition the line is in; empty if there is none, or
+    none can be told. The sources are formatted, so that only what is outside of functions and classes begins
+    at the start of a line."""
+    found, current = [], ""
+    for line in code.splitlines():
+        if opened := CLASS.match(line) or FUNCTION_OF_A_CLASS.match(line):
+            current = opened[1]
+        elif OUTSIDE.match(line):
+            current = ""
+        found.append(current)
+    return found
+
+
+def texts_in(source: str) -> Iterator[tuple[str, str]]:
+    """Yields (context, text) of each text that goes through a translator. The context of `tr` is the class
+    before it, or else the class around it; empty where that cannot be told."""
+    code = "\n".join("" if line.lstrip().startswith("//") else line for line in source.splitlines())
+    classes = classes_at(code)
+    for call in OF_A_CLASS.finditer(code):
+        around = classes[code.count("\n", 0, call.start())]
+        yield call[1] or around, ast.literal_eval(f"({call[2]})")
+    for context, literals in OF_A_CONTEXT.findall(code):
+        yield context, ast.literal_eval(f"({literals})")
 
 
 def collected(translation: pathlib.Path) -> set[tuple[str, str]]:
@@ -43,9 +68,13 @@ def main() -> int:
         (path.relative_to(root), context, text)
         for path in paths
         if path.suffix in (".cpp", ".h")
-        for context, text in sorted(texts_in(path.read_text()))
+        for context, text in sorted(set(texts_in(path.read_text())))
     ]
-    missing = [f"{path}: {text!r}" for path, context, text in texts if (context, text) not in known]
+    missing = [
+        f"{path}: {text!r}" + (f" of {context}" if context else "")
+        for path, context, text in texts
+        if (context, text) not in known
+    ]
     print(*missing, f"{len(texts)} texts, {len(missing)} of them are not in {TRANSLATION}", sep="\n")
     return 1 if missing or not texts else 0
 
