@@ -31,7 +31,9 @@ class Incumbent {
     /// is taken and fits the budget. Returns whether the candidate was taken.
     bool offer(Candidate candidate);
     /// Like `offer`, but computes the cost of the runs first. Runs that are not executable are not taken, so
-    /// runs decoded from an integer program's solution in floating point may be passed unchecked.
+    /// runs decoded from an integer program's solution in floating point may be passed unchecked. Neither are
+    /// sequences with a run that the graph's boundary forbids: `Candidate::of` would leave out that run. The
+    /// result does not tell such runs from those that are no better; `is_executable` does.
     bool offer_runs(RunSequence runs);
     /// Like `offer`, for another solver's solution. A schedule that copies tensors is not taken.
     bool offer_solution(const Solution& solution);
@@ -39,7 +41,7 @@ class Incumbent {
     /// stays. This makes an answer independent of which thread reported first.
     void settle(Candidate candidate);
     /// Notes the peak of a schedule that is not offered. If nothing fits, `answer` reports the least peak of
-    /// all.
+    /// all; if nothing was offered or noted, it has no `smallest_found`.
     void note_peak(Bytes peak);
 
     /// Notes that no schedule of the class `over` has a smaller overhead than `overhead`. The higher of two

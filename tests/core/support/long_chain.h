@@ -21,7 +21,9 @@ enum class ChainKind {
 Graph long_chain(ChainKind kind, int layers, std::uint64_t seed = 1);
 
 /// A chain of n ops with unit costs, and their backward ops, each of which reads the incoming gradient and
-/// the forward op's input.
+/// the forward op's input. Ops 0 .. n - 1 are forward, op n is the loss, and op 2n - i is the backward op of
+/// op i. Tensor i is the input of op i, and tensor n the output of the last forward op, which the loss alone
+/// reads. Each tensor has 1 byte, except the chain's input, which has none; each op takes 1 ns.
 Graph unit_chain(int n);
 
 }  // namespace rematlas
