@@ -92,10 +92,11 @@ def apply(
     fragments. The default is True on the CPU, and on a GPU unless PYTORCH_CUDA_ALLOC_CONF asks for expandable
     segments: without these, libtorch hands out blocks that are up to 1 MiB larger than a tensor. The process
     holds the arena also between steps, when the optimizer needs memory, too. If memory runs out, an arena
-    that holds nothing is freed. `unplanned`: how steps run that no plan runs. "original" runs the original;
-    "evict" keeps a budget in bytes by online eviction (see `evict`) unless the step is known to fit. By
-    default a step that is known not to fit is planned from shapes. If that is impossible, it runs under
-    eviction. A recorded step also runs under eviction if it is not known whether the step fits.
+    that holds nothing is freed. `unplanned`: how steps run that no plan runs. By default they keep a budget in
+    bytes by online eviction (see `evict`) unless they are known to fit; a step that is known not to fit is
+    planned from shapes before it runs, if that is possible. "evict" records the first steps under eviction
+    instead, and raises torch.OutOfMemoryError where eviction cannot keep the budget. "original" runs the
+    original, which may exceed the budget.
 
     `optimizer`: a torch.optim.SGD without dampening, Adam or AdamW, with fused=True, whose updates become
     part of the plan. Each parameter is updated during backward, as soon as its gradient is final, and the
