@@ -1,4 +1,4 @@
-// The command line of rematlas. Formats and flags are stable; see README.md.
+// The command line of rematlas. docs/reference/commands.md describes the commands and their options.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

@@ -107,7 +107,8 @@ void TwoSidedMoments::add_in_rows(int moment) {
     if (moment < moments()) add_time_row(moment, moments(), 0, all);
 }
 
-/// Adds the columns e: one for each tensor that is copied before the last moment or read on the host.
+/// Adds the columns e[t] of two_sided_moments.h, and the rows e[t] >= ... . A tensor has a column if it can
+/// be copied before the last moment, or is read by an op that can run on the host.
 Terms TwoSidedMoments::copied_at_all(std::span<const HostOp> host_ops, const Terms& on_host) {
     Terms at_all(graph_.tensor_count, kNever);
     const auto demand = [&](int tensor, Term by) {

@@ -25,7 +25,7 @@ struct WholeMomentsLimits {
 };
 
 struct WholeMoments {
-    std::int64_t bound = 0;  ///< nanoseconds: no schedule takes less; at most `known`
+    std::int64_t bound = 0;  ///< nanoseconds that every schedule takes at least; at most `known`
     std::int64_t nodes = 0;  ///< number of nodes of the branch and bound
     /// The runs of the best solution: the fastest one within the budget, or else the one with the least peak.
     /// Empty if no solution was found.

@@ -72,9 +72,9 @@ class ArenaSearch {
         return attempt == 0 || (!limits_.stop.stop_requested() && left() > limits_.time / 50);
     }
 
-    /// Solves with a live budget. Attempts are short until an arena fits, because the bytes that addresses
-    /// need beyond the live peak differ from schedule to schedule. Then the live budget that led to the arena
-    /// that fits gets most of the time.
+    /// Solves with `live` as the budget for the live peak. An attempt is short until an arena fits, because
+    /// the bytes that addresses need beyond the live peak differ from schedule to schedule. An attempt is
+    /// long in two cases: after an arena has fitted, or if the first attempt found no schedule.
     Result<Outcome> attempt_at(Bytes live, int attempt) {
         Limits limits = limits_;
         limits.bound_time = {};

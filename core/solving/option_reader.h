@@ -20,7 +20,8 @@
 
 namespace rematlas {
 
-/// If a key is absent, the value keeps its default. Ranges are inclusive. Only the first error is kept.
+/// Reads the options of one solver. If a key is absent, the option keeps its default. Ranges are inclusive.
+/// Only the first error is kept.
 class OptionReader {
   public:
     /// `options`: null or an object; `solver` starts every message.

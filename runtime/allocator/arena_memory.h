@@ -19,7 +19,7 @@ struct ArenaMemory {
     std::function<void()> await_users = [] {};
 };
 
-/// Host memory in pages of its own, which are large if the system supports that.
+/// Returns functions that reserve host memory in separate pages, which are large if the system supports that.
 ArenaMemory host_memory();
 
 }  // namespace rematlas

@@ -1,4 +1,4 @@
-// Collectives with a named process group in the place of those that take the group as an object.
+// Replaces collectives that take their process group as an object by collectives that take its name.
 #pragma once
 
 #include "runtime/replay/tape.h"

@@ -173,7 +173,7 @@ struct DeviceOptions {
 std::unique_ptr<DeviceRuntime> cpu_runtime();
 
 /// Opens "cpu", "cuda" (the thread's current device) or "cuda:1". Fails with one line that says what is
-/// missing (CUDA was not compiled in, no device, no driver), or for which setting of the allocator plans are
+/// missing (CUDA was not compiled in, no device, no driver), or which setting of the allocator makes plans
 /// impossible.
 Result<std::unique_ptr<DeviceRuntime>> open_device(const std::string& name,
                                                    const DeviceOptions& options = {});

@@ -40,7 +40,7 @@ class OpenForward {
     Result<std::vector<at::Tensor>> forward(const std::vector<at::Tensor>& inputs,
                                             const ReplayOptions& options);
 
-    /// Runs the next part of the backward. The first call takes the gradients of the outputs.
+    /// Runs the next part of the backward. Only the first call reads `output_gradients`.
     Result<std::vector<std::pair<int, at::Tensor>>> next_part(std::vector<at::Tensor> output_gradients);
     bool done() const { return part_ == plan_->parts.size(); }
 

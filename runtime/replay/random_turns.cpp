@@ -42,7 +42,7 @@ void RandomTurns::leave_before(OpId op, bool in_kernel) {
     if (capturing) return;
     const auto& ops = model_.random_ops;
     const int turn = static_cast<int>(std::lower_bound(ops.begin(), ops.end(), op) - ops.begin());
-    // If the kernel has drawn in the captured order, the generator is right already.
+    // If the kernel has drawn in the captured order, the generator already has the right state.
     if (in_kernel && model_.ops[op].turn >= 0 && turn + 1 == next_) return;
     if (turn < next_) {
         model_.device.set_generator_state(*before_[turn]);

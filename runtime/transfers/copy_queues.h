@@ -1,5 +1,5 @@
 // The queues that work beside a device: one for copies to host memory, one for copies back, and one for ops
-// that run on the host. Marks order their work.
+// that run on the host. A mark lets one queue wait for the work of another.
 //
 //     auto copies = open_copies(*device).take();             // runtime/device/copies.h
 //     const Mark made = copies->mark(CopyQueue::compute);    // after the work submitted so far

@@ -58,7 +58,7 @@ TEST_F(Gpu, MarksDoNotDescendAndStartAtZero) {
     EXPECT_GT(times.back(), 0);
 }
 
-/// Autograd runs backwards on its own thread, for which libraries take another workspace.
+/// Autograd runs each backward on a thread of its own. For that thread, libraries take another workspace.
 TEST_F(Gpu, LibrariesHoldTheirWorkspaceForAutogradsThreadToo) {
     const std::int64_t before = device().alive_bytes();
     {

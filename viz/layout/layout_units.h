@@ -1,6 +1,6 @@
-// Splits a request into small ones. The direct members of a frame and of its twin are laid out together; in
-// their layout, each inner frame is a box. Used by `layout_by_clusters` and by readers of
-// `layouts_of_frames`.
+// Splits a layout request into smaller requests. The direct members of a frame and of its twin, the frame
+// beside it, are laid out together. In their layout, each inner frame is a box. Used by `layout_by_clusters`
+// and by readers of `layouts_of_frames`.
 #pragma once
 
 #include <array>

@@ -48,8 +48,8 @@ struct LaneData {
     LaneAxis axis = LaneAxis::time;
     double length = 0;
     std::vector<LaneBar> bars;  ///< sorted by `begin`
-    /// Sorted by `x`. A moment that takes no time, such as between a free and the next op, has a point only
-    /// if the memory is higher there.
+    /// Sorted by `x`. A moment that takes no time, such as the one between a free and the next op, has a
+    /// point only if the memory is higher there.
     std::vector<MemoryPoint> memory;
     std::int64_t peak = 0;
     int peak_step = 0;

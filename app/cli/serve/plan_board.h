@@ -33,7 +33,7 @@ enum class JobPhase { waiting, running, done, no_schedule, cancelled, failed };
 
 std::string_view to_string(JobPhase phase);
 
-/// The end of a job.
+/// How a job ended.
 struct JobEnd {
     JobPhase phase = JobPhase::done;
     std::string words;             ///< sentences for the user about how the job ended

@@ -56,7 +56,8 @@ QString what_is_lacking(const PythonSurvey& survey);
 /// `named` is empty, the program chooses an interpreter (app/programs/python_package.h).
 QString python_in(const QString& named);
 
-/// Asks one Python interpreter at a time, in a child process.
+/// Asks a Python interpreter about a model's file or about a function that makes a model. Asks in a child
+/// process, and only one interpreter at a time.
 class PythonReader : public QObject {
     Q_OBJECT
   public:

@@ -86,8 +86,8 @@ void Descent::bisect(std::int64_t failed, std::int64_t first, double precision, 
     }
 }
 
-// Bisects with greedy schedules only. The first budget is the least that is asked for, usually the proven
-// bound, because many graphs have a schedule whose peak is that bound.
+// Bisects with greedy schedules only. The first budget is `least_`, which is usually the proven bound: many
+// graphs have a schedule whose peak is that bound.
 void Descent::bisect_greedy() {
     bisect(0, least_, kGreedyPrecision, kGreedyShare, [&](std::int64_t budget) {
         Candidate found = annealing::best_start(graph_, budget, best_, deadline_, 0, [](const Candidate&) {});

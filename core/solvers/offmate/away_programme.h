@@ -52,7 +52,7 @@ class AwayProgramme {
     std::vector<char> rounded(std::span<const double> values) const;
 
   private:
-    /// Gaps of different tensors, of which any fraction may be away.
+    /// Gaps of different tensors that share one column: the fraction of `bytes` that is away.
     struct Item {
         int column = -1;
         std::vector<std::int32_t> gaps;

@@ -32,7 +32,7 @@ class EqualParts {
     int count() const { return count_; }
 
   private:
-    std::vector<int> part_;  ///< by last stage, then by first stage
+    std::vector<int> part_;  ///< the number of each part, in the order of last stages, then of first stages
     int count_ = 0;
 };
 

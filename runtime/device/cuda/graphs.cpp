@@ -44,8 +44,9 @@ void CudaGraphs::capture(const std::function<void()>& part) {
     graph.capture_end();
 }
 
-/// Ends a capture after an error. The stream must leave capturing mode, and the allocator must leave the
-/// pool. The pool counts its users; the reference of the incomplete graph is returned here.
+/// Ends a capture after an error, so that the stream leaves capturing mode. If `capture_end` throws, does the
+/// rest of its work: the allocator leaves the pool, and the incomplete graph no longer counts as one of the
+/// pool's users.
 void CudaGraphs::abandon(at::cuda::CUDAGraph& graph) {
     try {
         graph.capture_end();

@@ -204,7 +204,7 @@ TEST_F(GraphViews, DrawsTheWholeGraphAsAPicture) {
 TEST_F(GraphViews, AnArrowIsSelectedByAClickWithItsTwoEnds) {
     view.fit_all();
     const LadderPtr& ladder = session.ladder.ladder();
-    // Finds a point on the first arrow that no item covers.
+    // Finds a point of the first arrow at which no item covers the arrow.
     const std::vector<Point>& spline = ladder->layout.edges.front();
     std::optional<QPoint> free;
     for (double t = 0.1; t < 1 && !free; t += 0.1) {

@@ -52,7 +52,7 @@ TEST(CheckPins, WhatIsToBeMadeAgainIsNotReadFromBeforeTheBackwardPass) {
 }
 
 TEST(CheckPins, AModuleMayHandOnWhatOthersRead) {
-    // `a` stays inside of part: part.first makes it and part.second reads it. The loss reads `b`.
+    // `a` stays inside the module `part`: part.first makes it and part.second reads it. The loss reads `b`.
     EXPECT_THAT(broken({0, 1, 2, 3, 4}, {"part", PinKind::recompute}).size(), 2u);
     EXPECT_THAT(broken({0, 1, 2, 0, 3, 4}, {"part", PinKind::recompute}), IsEmpty());
     EXPECT_THAT(broken({0, 1, 2, 3, 4}, {"part.*", PinKind::recompute}), IsEmpty());

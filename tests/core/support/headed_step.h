@@ -55,8 +55,8 @@ class HeadedStep {
         return backward("aten::_log_softmax_backward_data", {of_logs, logs}, kLogits);
     }
 
-    /// Adds the gradients of the head's operands and of the embedding. The sum of the weights' gradients is
-    /// the result.
+    /// Adds the gradients of the head's operands and of the embedding. Head and embedding share their
+    /// weights, so the result of the step is the sum of two gradients of these weights.
     void end(TensorId of_logits, TensorId operand) {
         of_weights = backward("aten::mm", {of_logits, hidden}, kWeights);
         of_hidden = backward("aten::mm", {of_logits, operand}, kHidden);

@@ -1,5 +1,5 @@
-// Valid random schedules with reruns and copies to the host. No schedule may take less time than a lower
-// bound.
+// Makes valid random schedules with reruns and copies to the host. Tests check that none of them takes less
+// time than a lower bound.
 #pragma once
 
 #include <cstdint>

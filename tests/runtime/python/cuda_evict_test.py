@@ -184,7 +184,9 @@ class Operands(EvictionCase):
             self.assertEqual((x + 1).sum().item(), 2 << 10)
 
     def test_memory_of_the_device_does_not_count_on_the_host(self):
-        torch.ones(1 << 20).sum().item()  # the stand-in learns shapes of ops by running the host's kernels
+        # The stand-in for a GPU learns the shapes of an op's results by running the kernel on the host. It
+        # does so here, because the memory of that run would count within the eviction.
+        torch.ones(1 << 20).sum().item()
         with rematlas.evict(torch.ops.rematlas.counted_bytes() + (1 << 20), device="cpu"):
             made = [torch.ones(1 << 20) for _ in range(4)]
             self.assertEqual(sum(value.sum().item() for value in made), 4 << 20)

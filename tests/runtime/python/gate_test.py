@@ -444,8 +444,9 @@ class LossesOutside(unittest.TestCase):
 
 
 class GradientsThatLieOtherwise(unittest.TestCase):
-    """Gradients with another layout than planned. The plan from shapes assumes that the gradient has the
-    layout of the output, but the loss passes an expanded number."""
+    """Gradients with another layout than planned. The plan from shapes assumes that the gradient of the
+    output has the output's layout. Here the loss is a sum, so this gradient is one number, expanded to the
+    output's shape."""
 
     def trained(self, budget):
         torch.manual_seed(0)

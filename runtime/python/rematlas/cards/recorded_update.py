@@ -148,7 +148,7 @@ class Update:
             target.grad = None
 
     def recorded(self):
-        """Returns a recording of a late step. Raises Refused."""
+        """Returns a recording of a step after the optimizer's warm-up (see LATE_STEP). Raises Refused."""
         with self.unrecorded():
             self.step()
             for optimizer in self.optimizers:

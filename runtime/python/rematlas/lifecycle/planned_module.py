@@ -386,7 +386,7 @@ class PlannedModule(InPlaceOfCall):
         return found
 
     def original_bytes(self, answer) -> int:
-        """Returns the peak bytes of the original's step, with the bytes that its open forwards hold."""
+        """Returns the peak bytes of a step of the original, with the bytes that other open forwards hold."""
         return (
             answer.whole_peak_bytes + answer.kept_by_loss_bytes + (self.frames - 1) * answer.whole_held_bytes
         )

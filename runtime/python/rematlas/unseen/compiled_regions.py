@@ -67,7 +67,8 @@ def why_no_op(graph, inputs) -> str:
 
 
 class Region:
-    """A compiled graph, and its inputs that are not tensors."""
+    """A compiled graph and its inputs: the values of those that are not tensors, and "w" or "r" for each
+    tensor, depending on whether the graph writes to it."""
 
     def __init__(self, graph, inputs, run):
         self.graph = graph

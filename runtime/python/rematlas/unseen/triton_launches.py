@@ -63,8 +63,8 @@ def launch_as_op(kernel, grid, args, kwargs, launcher_of):
 
 
 class Launch:
-    """A kernel with its grid and all arguments that are not tensors. `written`: the names of the arguments
-    that the kernel writes to; None until they are known."""
+    """A kernel with its grid and its arguments: for a tensor the result of `geometry`, else the value.
+    `written`: the names of the arguments that the kernel writes to; None until they are known."""
 
     def __init__(self, kernel, grid, args, kwargs, launcher_of):
         self.kernel = kernel

@@ -122,7 +122,7 @@ class Updates:
         announced."""
         accumulate = self.rule.accumulate
         if accumulate > 1 and self.forwards and not any(is_real(p.grad) for p in self.module.parameters()):
-            self.forwards = 0  # the program abandoned the step (after an interrupt, say) by zero_grad
+            self.forwards = 0  # zero_grad has ended the step early, for example after an interrupt
         self.forwards += 1
         if accumulate > 1 and self.forwards > accumulate:
             raise RuntimeError(
