@@ -92,11 +92,10 @@ def apply(
     fragments. The default is True on the CPU, and on a GPU unless PYTORCH_CUDA_ALLOC_CONF asks for expandable
     segments: without these, libtorch hands out blocks that are up to 1 MiB larger than a tensor. The process
     holds the arena also between steps, when the optimizer needs memory, too. If memory runs out, an arena
-    that holds nothing is freed. `unplanned`: how steps run that no plan runs. By default they keep a budget in
-    bytes by online eviction (see `evict`) unless they are known to fit; a step that is known not to fit is
-    planned from shapes before it runs, if that is possible. "evict" records the first steps under eviction
-    instead, and raises torch.OutOfMemoryError where eviction cannot keep the budget. "original" runs the
-    original, which may exceed the budget.
+    that holds nothing is freed. `unplanned`: how steps run that no plan runs. By default online eviction
+    (see `evict`) keeps a budget in bytes unless they are known to fit, and what does not fit is planned from
+    shapes before it runs, if possible. "evict" records the first steps under eviction instead, and raises
+    torch.OutOfMemoryError if that cannot keep the budget. "original" runs the original, which may exceed it.
 
     `optimizer`: a torch.optim.SGD without dampening, Adam or AdamW, with fused=True, whose updates become
     part of the plan. Each parameter is updated during backward, as soon as its gradient is final, and the
