@@ -144,8 +144,8 @@ bool TrialRun::is_true_everywhere(bool here) const {
     return here;
 }
 
-/// Replays the step if the comparison is still wanted. The replay runs the step's collectives, so it runs on all
-/// processes or on none.
+/// Replays the step if the comparison is still wanted. The replay runs the step's collectives, so it runs on
+/// all processes or on none.
 std::optional<TrialRun::Replay> TrialRun::replay_with_others(const variable_list& gradients,
                                                              const Snapshot& begun) {
     std::optional<Replay> made;

@@ -17,7 +17,7 @@ TRANSLATION = "resources/translations/rematlas_de.ts"
 LITERALS = r'("(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*)'
 OF_A_CLASS = re.compile(r"(?:\b(\w+)::)?\btr\(\s*" + LITERALS)
 OF_A_CONTEXT = re.compile(r'\b(?:translate|say|QT_TRANSLATE_NOOP)\(\s*"(\w+)",\s*' + LITERALS)
-# What begins or ends at the start of a line: a class, a function of a class, anything else.
+# These patterns match a line from its first character: a class, a function of a class, any other definition.
 CLASS = re.compile(r"(?:class|struct)\s+(\w+)[^;]*$")
 ARGUMENTS = r"<[^<>]*(?:<[^<>]*>[^<>]*)*>"  # of a template
 FUNCTION_OF_A_CLASS = re.compile(rf"(?=\w)(?:[\w:*& ]|{ARGUMENTS})*?\b(\w+)::(?:~?\w+|operator\W+)\(")
