@@ -299,12 +299,15 @@ void CutForward::uncut() {
         static_cast<CutNode&>(*node).pass_on(output_edges_);
 }
 
-bool CutForward::is_reached_around() const {
+bool CutForward::is_reached_around(const std::vector<at::Tensor>& parameters) const {
     const auto* reached = torch::autograd::get_current_graph_task_nodes_in_graph();
     if (!reached) return false;
+    std::unordered_set<const Node*> ends;
+    for (const at::Tensor& parameter : parameters)
+        ends.insert(torch::autograd::impl::gradient_edge(parameter).function.get());
     bool found = false;
     for_each_node(output_edges_, [&](const Node& node) {
-        const bool outside = is_input_node(node) || node.next_edges().empty();
+        const bool outside = is_input_node(node) || node.next_edges().empty() || ends.contains(&node);
         found = found || (!outside && reached->count(const_cast<Node*>(&node)) > 0);
         return !outside && !found;
     });

@@ -67,8 +67,8 @@ class CutForward {
                        const std::vector<at::Tensor>& parameters, bool keep_graph, bool create_graph);
 
     /// Says whether the running backward of the caller also reaches the module's own graph by another way
-    /// than through the outputs.
-    bool is_reached_around() const;
+    /// than through the outputs. `parameters`: the trained tensors, at which the module's own graph ends.
+    bool is_reached_around(const std::vector<at::Tensor>& parameters) const;
 
     /// Returns the edges at which the module's own graph begins, in the order that `end` returned.
     const torch::autograd::edge_list& output_edges() const { return output_edges_; }

@@ -259,7 +259,7 @@ CutForward::Gradients StepRecording::record_backward(variable_list&& gradients, 
     if (done_ || keep_graph) recorder_.refuse_step("the backward may run twice (retain_graph=True)");
     if (shared_outputs_.happened())
         recorder_.refuse_step("outputs that share memory are written to before the backward");
-    const bool around = cut_.is_reached_around();
+    const bool around = cut_.is_reached_around(trained());
     if (around)
         recorder_.refuse_step(
             "the loss reaches tensors of the step by another way than the module's outputs: return them from "

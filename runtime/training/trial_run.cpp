@@ -107,7 +107,7 @@ CutForward::Gradients TrialRun::backward(const variable_list& gradients) {
     TORCH_CHECK(!step_->sums_gradients || !get_gradients_before_this_sum(trained_),
                 "rematlas: ", summed_otherwise, "; train without a plan (rematlas.remove)");
     const bool keep_graph = torch::autograd::get_current_graph_task_keep_graph();
-    const bool create_graph = at::GradMode::is_enabled(), around = cut_.is_reached_around();
+    const bool create_graph = at::GradMode::is_enabled(), around = cut_.is_reached_around(trained_);
     const bool keep = keep_graph || around || create_graph;
     const struct WatchNoMore {
         TrialRun& trial;

@@ -44,6 +44,18 @@ class Options:
         be slow to get."""
         return fits_tensors_loosely(device) if self.arena is None else self.arena
 
+    def why_not_sharded(self) -> str:
+        """Returns why these options cannot be used for a module with DTensors; empty if they can."""
+        if self.optimizer is not None:
+            return "optimizer= takes no parameters that are DTensors: leave it out, and call optimizer.step()"
+        if self.copies.moves_weights:
+            return "offload= moves no parameters that are DTensors: use offload='activations'"
+        if self.plan is not None:
+            return "plan= holds no placements of gradients of DTensors: leave it out"
+        if self.unplanned == "evict":
+            return "unplanned='evict' evicts no tensors of a step whose parameters are DTensors: leave it out"
+        return ""
+
     @classmethod
     def of(cls, module, given: dict) -> "Options":
         """Checks the keyword arguments of `apply` for this module. Raises ValueError and TypeError."""

@@ -12,6 +12,7 @@ import torch
 from .call_inputs import unfit_class
 from .kept_tensors import Entries, geometry_for_plans, geometry_of, told_form
 from .plain_values import shown
+from ..sharded.parts import part_of, parts_of
 from .walk import KEPT, STATE, Walk
 
 
@@ -23,7 +24,7 @@ class Watch(Walk):
         self.names = [path for _, _, path in (*self.parameters, *self.buffers)]
         self.likes = [geometry_of(tensor) for tensor in self.tensors()]
         # why no step of the module can be planned; empty if no reason is known
-        self.unfit = next(filter(None, map(unfit_class, self.names, self.tensors())), "")
+        self.unfit = next(filter(None, map(unfit_class, self.names, map(part_of, self.tensors()))), "")
 
     def unchanged(self) -> bool:
         for values_of, ids in self.containers:
@@ -60,12 +61,19 @@ class Watch(Walk):
         `unchanged()`."""
         return [d[n] for d, n, _ in self.parameters] + [d[n] for d, n, _ in self.buffers]
 
+    def tensors_of_step(self):
+        """Returns `tensors` for a step that begins: the parts of DTensors on this rank, see `parts_of`."""
+        return parts_of(self.tensors())
+
     def tensors_at_any_time(self):
-        """Returns the same as `tensors`, but may be called at any time, also if the module has changed since
+        """Returns the same as `tensors`, with the parts of DTensors on this rank, but may be called at any time, also if the module has changed since
         the watch was made. If the program has removed a tensor meanwhile (the state of a finished sequence,
         for example), a new tensor of the same geometry takes its place."""
         places = (*self.parameters, *self.buffers)
-        return [self.tensor_at(values, name, like) for (values, name, _), like in zip(places, self.likes)]
+        return [
+            part_of(self.tensor_at(values, name, like))
+            for (values, name, _), like in zip(places, self.likes)
+        ]
 
     def tensor_at(self, values, name, like):
         try:

@@ -34,7 +34,7 @@ class StepRecording:
     """A recording of a step. `watch`: the Watch of the step's module. `inputs`: the tensors of the call."""
 
     def __init__(self, watch, inputs, device: str, kind: RecordingKind):
-        self.bound = watch.tensors()
+        self.bound = watch.tensors_of_step()
         self.is_from_shapes = kind is RecordingKind.FROM_SHAPES
         given = watch.names, self.bound, len(watch.parameters), inputs, device, kind.value
         self.made = in_one_line(classes.Recording, *given)

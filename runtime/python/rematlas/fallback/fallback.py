@@ -82,6 +82,11 @@ class Fallback:
     def note_forward(self, others_are_open) -> None:
         self.others_are_open = others_are_open
 
+    def note_sharded(self) -> None:
+        """Called if the parameters are divided among ranks: nothing evicts tensors while FSDP2's hooks change
+        their storages."""
+        self.has_failed = True
+
     def note_does_not_fit(self) -> None:
         self.has_not_fitted = True
 

@@ -37,7 +37,7 @@ class Comparing(Unplanned):
     def compare(self, call, fits):
         owner, plan = self.owner, self.call_plan.plan
         owner.fallback.begin(fits)
-        bound = owner.state.watch.tensors()
+        bound = owner.state.watch.tensors_of_step()
         comparison = StepComparison(plan.compiled, bound, call.inputs)
         forward = ObservedForward(owner, call, bound)
         owner.count_original(Runner.COMPARED)

@@ -93,7 +93,7 @@ class ObservedForward:
         module, call = self.owner.module, self.call
         logs = self.log if self.log.known else contextlib.nullcontext()
         with self.owner.forwarding_original(), logs, call.offloading.aside(module, call.device):
-            return call.run(module.forward, given)
+            return call.run(self.owner.form.recorded_forward(self.watch, self.bound), given)
 
     def look_at(self, output, given) -> None:
         """Notes what the forward has returned and changed."""

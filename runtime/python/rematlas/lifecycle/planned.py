@@ -18,7 +18,7 @@ class Planned(State):
         if plan.is_of_other_steps():
             call_plan.record_really()
             return UNDECIDED
-        tensors = owner.state.watch.tensors()
+        tensors = owner.state.watch.tensors_of_step()
         compiled = plan.compiled
         opened = compiled.open_forwards()
         if opened or owner.sharing.is_now:

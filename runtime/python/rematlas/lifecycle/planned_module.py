@@ -24,6 +24,7 @@ from ..compiled import autograd_threads, callbacks
 from ..compiled.compiled_plan import CompiledPlan
 from ..fallback.fallback import Fallback
 from ..fallback.step_peaks import Runner, StepPeaks, device_memory
+from ..sharded.form import form_of
 from ..updates.ending import StepContext
 from ..updates.updates import Updates
 from . import from_shapes, past_forward
@@ -51,6 +52,7 @@ class PlannedModule(InPlaceOfCall):
         self.fallback = Fallback(module, options.budget_bytes, options.unplanned)
         self.peaks = StepPeaks(options.budget_bytes, options.unplanned)
         self.state = ModuleState(module)
+        self.form = None  # how the original runs; known from the first call on
         self.refusals = Refusals(options, self.fallback)
         self.updates = None if options.optimizer is None else Updates(module, options)
         self.hooks = PathHooks()
@@ -78,6 +80,8 @@ class PlannedModule(InPlaceOfCall):
     def __call__(self, *args, **kwargs):
         compiler = set_eval_frame(None)  # a torch.compile around the module must not trace this code
         try:
+            if self.form is None:
+                self.take_form(form_of(self.module))
             if callable(compiler):
                 self.refusals.note_compiler_around()
             if runs_hooks(self.module):
@@ -104,10 +108,10 @@ class PlannedModule(InPlaceOfCall):
             self.release_open_forwards()
             self.fallback.note_forward(self.sharing.is_now)
         if self.is_forwarding:
-            return module.forward(*args, **kwargs)
+            return self.form.run_original(args, kwargs)
         if not module.training or not torch.is_grad_enabled():
             self.peaks.note_runner(Runner.EVALUATED)
-            return module.forward(*args, **kwargs)
+            return self.form.run_original(args, kwargs)
         bystander = modes.bystander()
         if bystander is not None:
             return self.leave_alone(bystander, args, kwargs)
@@ -123,6 +127,11 @@ class PlannedModule(InPlaceOfCall):
     def step(self, args, kwargs):
         """Lets the state of this kind of call handle the call, and returns the output. If the state is
         undecided, it has been replaced by another state, which is asked next."""
+        why = self.form.why_not_now()
+        if why:
+            self.together.run_original()
+            self.note_original(why)
+            return self.run_original(args, kwargs)
         while True:
             call_plan, call = self.kind_of_call(args, kwargs)
             if call_plan is None:
@@ -132,6 +141,18 @@ class PlannedModule(InPlaceOfCall):
             output = call_plan.step(call)
             if output is not UNDECIDED:
                 return output
+
+    def take_form(self, form) -> None:
+        """Called before the first call, when the module is known to be whole."""
+        self.form = form
+        if not form.is_sharded:
+            return
+        self.together.note(form.process_groups())
+        why = form.why_never or self.options.why_not_sharded()
+        if why:
+            self.refusals.refuse_module(why)
+        else:
+            self.fallback.note_sharded()
 
     def kind_of_call(self, args, kwargs):
         """Returns the CallPlan of this kind of call and the Call; two Nones if the original must run."""
@@ -208,7 +229,7 @@ class PlannedModule(InPlaceOfCall):
         self.count_original()
         self.fallback.begin(fits)
         with self.together.watching():
-            return self.module.forward(*args, **kwargs)
+            return self.form.run_original(args, kwargs)
 
     @contextlib.contextmanager
     def forwarding_original(self):
@@ -229,7 +250,7 @@ class PlannedModule(InPlaceOfCall):
             return self.run_original(args, kwargs)
         self.count_original()
         with self.together.watching():
-            return self.module.forward(*args, **kwargs)
+            return self.form.run_original(args, kwargs)
 
     def note_gradients_past_forward(self) -> None:
         """Called when a parameter gets a gradient without a call of the module that has gradients enabled."""
@@ -297,7 +318,7 @@ class PlannedModule(InPlaceOfCall):
     def forward_by_plan(self, call_plan, call, given):
         """Runs a forward on the tensors `given` by the plan. Returns the outputs, and why there are none."""
         compiled = call_plan.plan.compiled
-        tensors = self.state.watch.tensors()
+        tensors = self.state.watch.tensors_of_step()
         outputs, number, why = compiled.forward(
             tensors, given, self.options.in_arena(call.device), self.measures
         )
@@ -417,6 +438,8 @@ class PlannedModule(InPlaceOfCall):
             self.updates.close()
         self.chunking.remove()
         self.peaks.close()
+        if self.form is not None:
+            self.form.remove()
         self.module._compiled_call_impl = None
 
     def stop(self) -> None:

@@ -92,6 +92,11 @@ class Together:
             call_plan.compare_again()
         return mine > Course.ORIGINAL and common <= Course.ORIGINAL
 
+    def run_original(self) -> None:
+        """Called before a forward that this rank can only run by the original."""
+        if self.is_on:
+            self.meet(Course.ORIGINAL, "", "")
+
     def refuse(self, why) -> None:
         """Called before a forward of a kind that this rank never plans."""
         if self.is_on:

@@ -1,0 +1,262 @@
+"""How the original of a module runs, and in which form it is recorded.
+
+A plain module is recorded as it is. A module whose parameters are DTensors is recorded in its own form:
+parameters are made from their parts on this rank, so that all ops of the step work on plain tensors of this
+rank. FSDP2 gathers parameters by hooks that change the size of storages, which no recording sees. In the own
+form the parameters are gathered by functional collectives, which are ops of the plan: the plan decides when
+they are gathered, freed and gathered again. Parameters, state_dict and optimizers stay as they are.
+"""
+
+import contextlib
+import functools
+
+import torch
+
+from ..calls.offloading import storage_of
+from . import fsdp
+from .gathered import GroupInStep
+from .parts import Whole, dtensor, gradient_specs, is_dtensor, padded_parts, part_of
+
+CHANGED = (
+    "rematlas: a tensor that the backward needs was changed in place after it was saved: train without a plan"
+    " (rematlas.remove), which says which op needs it"
+)
+
+
+class PlainForm:
+    """The form of a module that is recorded as it is."""
+
+    is_sharded = False
+    why_never = ""
+
+    def __init__(self, module):
+        self.module = module
+
+    def run_original(self, args, kwargs):
+        return self.module.forward(*args, **kwargs)
+
+    def recorded_forward(self, watch, bound):
+        """Returns the forward to record. `bound`: the tensors of the step, in the order of `watch.names`."""
+        return self.module.forward
+
+    def process_groups(self) -> list:
+        return []
+
+    def why_not_now(self) -> str:
+        """Returns why the original must run the step that begins; empty if a plan may run it."""
+        return ""
+
+    def remove(self) -> None:
+        """Restores the module."""
+
+
+class ShardedForm(PlainForm):
+    """The own form of a module with DTensors among its parameters."""
+
+    is_sharded = True
+
+    def __init__(self, module):
+        super().__init__(module)
+        self.step = None  # the OwnStep whose forward or backward runs
+        self.states = fsdp.states_in(module)
+        for _, state in self.states:
+            if state._is_root is None:
+                state._lazy_init()
+        self.why_never = next(filter(None, (fsdp.why_never(*each) for each in self.states)), "")
+        for _, state in self.states if not self.why_never else ():
+            for group in fsdp.groups_of(state):
+                for parameter in group.fsdp_params:
+                    padded_parts[parameter.sharded_param] = functools.partial(fsdp.padded_part, parameter)
+        self.hooks = {each: fsdp.Hooks(self, each, state) for each, state in self.states if not self.why_never}
+
+    def process_groups(self) -> list:
+        found = {}
+        for parameter in self.module.parameters():
+            if is_dtensor(parameter):
+                found |= {group.group_name: group for group in parameter.device_mesh.get_all_groups()}
+        return list(found)
+
+    def run_original(self, args, kwargs):
+        own = self.hooks.get(self.module)
+        if own is None:
+            return self.module.forward(*args, **kwargs)
+        step, self.step = self.step, None
+        try:
+            args, kwargs = own.before(args, kwargs)
+            return own.after(args, self.module.forward(*args, **kwargs))
+        finally:
+            self.step = step
+
+    def recorded_forward(self, watch, bound):
+        places = [(entries, name) for entries, name, _ in watch.parameters]
+        return OwnStep(self, places, bound).forward
+
+    def why_not_now(self) -> str:
+        return next(filter(None, (fsdp.why_not_now(state) for _, state in self.states)), "")
+
+    def remove(self) -> None:
+        for hooks in self.hooks.values():
+            hooks.remove()
+
+
+class Packed:
+    """A saved tensor that is a view of a gathered parameter, which is gathered again for the backward."""
+
+    def __init__(self, group, place, tensor):
+        part = local_of(tensor)
+        self.group, self.place = group, place
+        self.geometry = part.size(), part.stride(), part.storage_offset()
+        self.spec = tensor._spec if is_dtensor(tensor) else None
+
+    def unpacked(self):
+        part = self.group.gathered_again()[self.place].as_strided(*self.geometry)
+        return part if self.spec is None else dtensor(part, self.spec)
+
+
+class OwnStep:
+    """One step of the own form. `places`: (dictionary, name) of the module's parameters. `bound`: the tensors
+    of the step, in the same order at first."""
+
+    def __init__(self, form, places, bound):
+        self.form = form
+        self.wholes = []  # (dictionary, name, parameter, part) of DTensors that FSDP2 does not handle
+        self.storages = {}  # (group, place) by the storage of a gathered parameter
+        parts = {id(entries[name]): part for (entries, name), part in zip(places, bound)}
+        self.groups = {
+            state: [
+                GroupInStep(group, [parts[id(p.sharded_param)] for p in group.fsdp_params], self.storages)
+                for group in fsdp.groups_of(state)
+            ]
+            for _, state in form.states
+        }
+        gathered = {
+            id(parameter.sharded_param)
+            for groups in self.groups.values()
+            for group in groups
+            for parameter in group.parameters
+        }
+        for (entries, name), part in zip(places, bound):
+            parameter = entries[name]
+            if is_dtensor(parameter) and id(parameter) not in gathered and parameter.requires_grad:
+                self.wholes.append((entries, name, parameter, part))
+
+    def forward(self, *args, **kwargs):
+        form = self.form
+        own = form.hooks.get(form.module)
+        outer, form.step = form.step, self
+        try:
+            with self.with_wholes(), self.packing():
+                if own is None:
+                    return form.module.forward(*args, **kwargs)
+                args, kwargs = own.before(*fsdp.on_device(own.state, args, kwargs))
+                return own.after(args, form.module.forward(*args, **kwargs))
+        finally:
+            form.step = outer
+            for group in self.all_groups():
+                group.leave()
+
+    def all_groups(self):
+        return (group for groups in self.groups.values() for group in groups)
+
+    @contextlib.contextmanager
+    def with_wholes(self):
+        """A context in which DTensors that FSDP2 does not handle are made from their parts of this step."""
+        made = {}
+        for entries, name, parameter, part in self.wholes:
+            if id(parameter) not in made:
+                made[id(parameter)] = Whole.apply(part, parameter._spec, noting(parameter))
+            entries[name] = made[id(parameter)]
+        try:
+            yield
+        finally:
+            for entries, name, parameter, _ in self.wholes:
+                entries[name] = parameter
+
+    def packing(self):
+        """Returns a context in which the backward does not keep gathered parameters: it gathers them again,
+        as FSDP2 does. A plan is not bound by this."""
+        if not self.groups:
+            return contextlib.nullcontext()
+
+        def pack(tensor):
+            found = self.storages.get(storage_of(local_of(tensor)))
+            return (tensor.detach(), tensor._version) if found is None else Packed(*found, tensor)
+
+        def unpack(packed):
+            if isinstance(packed, Packed):
+                return packed.unpacked()
+            tensor, version = packed
+            if tensor._version != version:
+                raise RuntimeError(CHANGED)
+            return tensor
+
+        return torch.autograd.graph.saved_tensors_hooks(pack, unpack)
+
+    # The hooks of a module under fully_shard.
+
+    def before(self, state, args, kwargs):
+        args, kwargs = fsdp.with_cast_inputs(state, args, kwargs)
+        for group in self.groups[state]:
+            group.enter_backward() if is_backward() else group.enter()
+        return args, kwargs
+
+    def after(self, state, output):
+        if not is_backward():
+            for group in self.groups[state]:
+                group.leave()
+            for tensor in tensors_of(output):
+                if tensor.requires_grad:
+                    tensor.register_hook(lambda gradient: self.before_backward(state))
+        return fsdp.with_cast_output(state, output)
+
+    def before_backward(self, state) -> None:
+        """Called when the backward reaches an output of a module."""
+        if self.form.step is not self:
+            outer, self.form.step = self.form.step, self
+            torch.autograd.Variable._execution_engine.queue_callback(lambda: self.end_backward(outer))
+        for group in self.groups[state]:
+            group.enter_backward()
+
+    def end_backward(self, outer) -> None:
+        self.form.step = outer
+        for group in self.all_groups():
+            group.let_go()
+
+
+def is_backward() -> bool:
+    """Says whether a backward runs. A forward of a module within it is one of a checkpoint."""
+    return torch._C._current_graph_task_id() != -1
+
+
+def local_of(tensor):
+    return tensor._local_tensor if is_dtensor(tensor) else tensor
+
+
+def noting(parameter):
+    """Returns a function that takes the gradient of a DTensor, notes its placements, and returns its part on
+    this rank."""
+
+    def local_gradient(gradient):
+        from torch.distributed.tensor import DTensor
+
+        if not isinstance(gradient, DTensor):
+            raise RuntimeError("rematlas: the gradient of a DTensor is a plain tensor")
+        gradient_specs.note(parameter, gradient._spec)
+        part = gradient._local_tensor
+        return part.wait() if hasattr(part, "wait") else part
+
+    return local_gradient
+
+
+def tensors_of(output) -> list:
+    from torch.utils._pytree import tree_leaves
+
+    return [leaf for leaf in tree_leaves(output) if isinstance(leaf, torch.Tensor)]
+
+
+def form_of(module):
+    """Returns the form of a module that is called for the first time."""
+    if fsdp.is_within_another(module):
+        return PlainForm(module)
+    is_sharded = fsdp.states_in(module) or any(map(is_dtensor, module.parameters()))
+    return ShardedForm(module) if is_sharded else PlainForm(module)

@@ -1,0 +1,242 @@
+"""Facts about modules under fully_shard (FSDP2 of torch). Only this file and gathered.py read the attributes
+of FSDP2's objects, which torch does not document."""
+
+import itertools
+import sys
+
+import torch
+
+DEFAULT_COMMUNICATION = ("DefaultAllGather", "DefaultReduceScatter")
+
+
+def state_of(module):
+    """Returns the FSDPState of the module; None if fully_shard was not called with it."""
+    fsdp = sys.modules.get("torch.distributed.fsdp._fully_shard._fsdp_state")
+    return None if fsdp is None else fsdp._get_module_fsdp_state(module)
+
+
+def states_in(module) -> list:
+    """Returns (module, FSDPState) of all modules for which fully_shard was called."""
+    found = [(each, state_of(each)) for each in module.modules()]
+    return [(each, state) for each, state in found if state is not None]
+
+
+def groups_of(state) -> list:
+    """Returns the FSDPParamGroups of a state. Each of them is gathered at once."""
+    if hasattr(state, "_fsdp_param_groups"):
+        return list(state._fsdp_param_groups)
+    return [] if state._fsdp_param_group is None else [state._fsdp_param_group]
+
+
+def is_within_another(module) -> bool:
+    """Says whether FSDP2 handles a module around this one, and so gathers the parameters before the module
+    is called."""
+    state = state_of(module)
+    return state is not None and state._is_root is False
+
+
+def spec_of_whole(parameter):
+    """Returns the DTensorSpec of the gathered parameter; None if it is a plain tensor. `parameter`: an
+    FSDPParam."""
+    return getattr(parameter, "_unsharded_dtensor_spec", None) or getattr(parameter, "_tp_spec", None)
+
+
+def padded_part(parameter):
+    """Returns the part of a parameter on this rank, with zeros up to the size of the largest part. The padding
+    lies behind the part, in the same memory. `parameter`: an FSDPParam."""
+    part, padded = parameter.sharded_param._local_tensor, parameter._sharded_param_data
+    if padded.untyped_storage()._cdata != part.untyped_storage()._cdata:
+        parameter.reset_sharded_param()  # the program has set another tensor
+        padded = parameter._sharded_param_data
+    return padded.view(parameter.padded_sharded_param_size)
+
+
+def why_never(module, state) -> str:
+    """Returns why no plan can gather the parameters of this module; empty if a plan can."""
+    if len(state._modules) > 1:
+        return "fully_shard was called with a list of modules: call it with each module"
+    for group in groups_of(state):
+        why = why_no_group(group) or next(filter(None, map(why_no_parameter, group.fsdp_params)), "")
+        if why:
+            return why
+    return ""
+
+
+def why_no_group(group) -> str:
+    mesh = group.mesh_info
+    if not hasattr(mesh, "shard_process_group"):
+        return "its parameters are replicated by torch.distributed's replicate, not by DistributedDataParallel"
+    if getattr(mesh, "is_spmd_mesh", False):
+        return "fully_shard was given the dimensions of a mesh of all ranks (dp_mesh_dims): give it the mesh"
+    if type(group.offload_policy).__name__ == "CPUOffloadPolicy":
+        return "CPUOffloadPolicy keeps the parameters on the host: apply a plan to each block instead"
+    if group._all_reduce_hook is not None:
+        return "a hook is set for the reduction of gradients (set_all_reduce_hook)"
+    for communication in (getattr(group, name, None) for name in ("_all_gather_comm", "_reduce_scatter_comm")):
+        if communication is not None and type(communication).__name__ not in DEFAULT_COMMUNICATION:
+            return f"its communication is replaced ({type(communication).__name__})"
+    if getattr(group, "reduce_scatter_unused_params", False):
+        return "gradients of unused parameters are reduced (reduce_scatter_unused_params)"
+    types = {getattr(p, "sharded_grad_dtype", p.orig_dtype) for p in trained(group)}
+    if len(types) > 1:
+        return "the gradients of one module have several types of numbers"
+    return ""
+
+
+def why_no_parameter(parameter) -> str:
+    if parameter.fsdp_placement.dim != 0:
+        return "fully_shard divides a parameter along another dimension than the first (shard_placement_fn)"
+    if hasattr(parameter.sharded_param._local_tensor, "fsdp_pre_all_gather"):
+        return "its parameters have their own way to be gathered (fsdp_pre_all_gather)"
+    if getattr(parameter, "is_spmd_types", False):
+        return "its parameters have spmd_types"
+    return ""
+
+
+def trained(group) -> list:
+    return [p for p in group.fsdp_params if p.sharded_param.requires_grad]
+
+
+def why_not_now(state) -> str:
+    """Returns why FSDP2 itself must run the step that begins; empty if a plan can run it."""
+    if getattr(state._state_ctx, "manual_backward_finalization", False):
+        return "the program ends the backward itself (set_manual_backward_finalization)"
+    for group in groups_of(state):
+        reduces_all = not hasattr(group.mesh_info, "replicate_process_group") or group.all_reduce_grads
+        if not (group.reduce_grads and reduces_all):
+            return "gradients are summed without being reduced (set_requires_gradient_sync(False))"
+        if getattr(group, "_partial_reduce_output", None) is not None or any(
+            parameter.unsharded_accumulated_grad is not None for parameter in group.fsdp_params
+        ):
+            return "gradients of earlier steps are still to be reduced (set_requires_gradient_sync(False))"
+        if not group.is_sharded:
+            return "the parameters are gathered before the step begins (unshard)"
+    return ""
+
+
+def with_cast_inputs(state, args, kwargs):
+    """Returns the arguments as the policy of mixed precision wants them."""
+    policy = state._mp_policy
+    if not (policy.cast_forward_inputs and policy.param_dtype):
+        return args, kwargs
+    return cast(args, policy.param_dtype), cast(kwargs, policy.param_dtype)
+
+
+def with_cast_output(state, output):
+    wanted = state._mp_policy.output_dtype
+    return output if wanted is None else cast(output, wanted)
+
+
+def cast(values, dtype):
+    from torch.distributed.utils import _apply_to_tensors
+
+    def to_dtype(tensor):
+        is_other = torch.is_floating_point(tensor) and tensor.dtype != dtype
+        return tensor.to(dtype) if is_other else tensor
+
+    return _apply_to_tensors(to_dtype, values)
+
+
+def on_device(state, args, kwargs):
+    """Returns the arguments on the device of the root module, where FSDP2 moves them."""
+    from torch.distributed.utils import _to_kwargs
+
+    if state._device.type == "cpu" or not (args or kwargs):
+        return args, kwargs
+    args, kwargs = _to_kwargs(args, kwargs, state._device, False)
+    return args[0], kwargs[0]
+
+
+class Attributes:
+    """The attributes of modules that hold a parameter. `parameter`: an FSDPParam."""
+
+    def __init__(self, parameter):
+        info = parameter._module_info
+        places = zip(
+            (info.module, *info.shared_modules), (info.param_name, *info.shared_param_names), strict=True
+        )
+        self.places = [(module._parameters, name) for module, name in places]
+        self.sharded = parameter.sharded_param
+
+    def set(self, tensor) -> None:
+        for entries, name in self.places:
+            entries[name] = tensor
+
+    def set_back(self) -> None:
+        self.set(self.sharded)
+
+
+class Hooks:
+    """Stands in place of FSDP2's two hooks of a module. In a step of the module's own form, the form gathers
+    the parameters; in any other step FSDP2's hooks run. `form`: the ShardedForm. For the module of the form
+    itself the hooks do nothing, because the form calls `before` and `after`."""
+
+    def __init__(self, form, module, state):
+        self.form, self.module, self.state = form, module, state
+        self.is_own = module is form.module
+        before, after = state._pre_forward_hook_handle.id, state._post_forward_hook_handle.id
+        self.replaced = (
+            (module._forward_pre_hooks, before, module._forward_pre_hooks[before], self.before_module),
+            (module._forward_hooks, after, module._forward_hooks[after], self.after_module),
+        )
+        for hooks, number, _, mine in self.replaced:
+            hooks[number] = mine
+
+    def remove(self) -> None:
+        for hooks, number, former, _ in self.replaced:
+            hooks[number] = former
+
+    def before_module(self, module, args, kwargs):
+        return (args, kwargs) if self.is_own else self.before(args, kwargs)
+
+    def after_module(self, module, args, output):
+        return output if self.is_own else self.after(args, output)
+
+    def before(self, args, kwargs):
+        step = self.form.step
+        if step is None:
+            return self.replaced[0][2](self.module, args, kwargs)
+        return step.before(self.state, args, kwargs)
+
+    def after(self, args, output):
+        step = self.form.step
+        if step is None:
+            return self.replaced[1][2](self.module, args, output)
+        return step.after(self.state, output)
+
+
+def numbered(group) -> list:
+    """Returns the positions of the group's parameters in the order in which FSDP2 puts their gradients into
+    one tensor."""
+    return list(getattr(group, "_reduce_scatter_param_indices", ())) or list(range(len(group.fsdp_params)))
+
+
+def divide_factors(group, dtype):
+    """Returns the numbers by which gradients are divided before and after their reduction (None: not
+    divided), and the names of the two reductions, over shards and over replicas."""
+    from torch.distributed.fsdp._fully_shard import _fsdp_collectives
+
+    mesh = group.mesh_info
+    before, after, scattered, replicated = _fsdp_collectives._get_gradient_divide_factors(
+        mesh.shard_process_group,
+        getattr(mesh, "replicate_process_group", None),
+        dtype,
+        group.device.type,
+        group.gradient_divide_factor,
+        group.force_sum_reduction_for_comms,
+    )
+    return before, after, *(str(op).rpartition(".")[2].lower() for op in (scattered, replicated))
+
+
+def sizes_in_bytes(parameters) -> list:
+    return [
+        p._orig_size.numel() * (p.param_dtype or p.orig_dtype).itemsize for p in parameters
+    ]
+
+
+def runs(parameters, key) -> list:
+    """Returns the positions of the parameters in lists, one for each value of the function `key`."""
+    found = {}
+    for place, parameter in enumerate(parameters):
+        found.setdefault(key(parameter), []).append(place)
+    return list(itertools.chain(found.values()))

@@ -1,0 +1,106 @@
+"""The parts of DTensors on this rank. A step reads and writes only these parts."""
+
+import sys
+
+import torch
+from torch.utils.weak import WeakTensorKeyDictionary
+
+OTHER_PLACEMENTS = (
+    "the gradient of a DTensor has other placements than in an earlier step: plans keep the placements of the"
+    " recorded step"
+)
+
+
+def is_dtensor(tensor) -> bool:
+    """Says whether the tensor is a DTensor, without importing the package of DTensors."""
+    module = sys.modules.get("torch.distributed.tensor")
+    return module is not None and isinstance(tensor, module.DTensor)
+
+
+# Functions that return the part of a parameter with the padding that makes it as large as on any other rank,
+# by parameter. Parts that FSDP2 has made have such a padding.
+padded_parts = WeakTensorKeyDictionary()
+
+
+def part_of(tensor):
+    """Returns the part of a DTensor on this rank, with its padding, and any other tensor itself."""
+    if not is_dtensor(tensor):
+        return tensor
+    padded = padded_parts.get(tensor)
+    return tensor._local_tensor if padded is None else padded()
+
+
+def dtensor(part, spec):
+    """Returns the DTensor whose part on this rank is `part`. `spec`: a DTensorSpec; its type of numbers is
+    replaced by the type of the part."""
+    from torch.distributed.tensor import DTensor
+    from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
+
+    meta = spec.tensor_meta
+    if meta.dtype != part.dtype:
+        spec = DTensorSpec(spec.mesh, spec.placements, TensorMeta(meta.shape, meta.stride, part.dtype))
+    return DTensor(part, spec, requires_grad=part.requires_grad)
+
+
+class GradientSpecs:
+    """The specs of the gradients of DTensors, as recorded steps have made them. A gradient whose spec is not
+    known has the spec of its parameter."""
+
+    def __init__(self):
+        self.specs = WeakTensorKeyDictionary()
+
+    def note(self, parameter, spec) -> None:
+        """Raises RuntimeError if an earlier step gave the gradient other placements."""
+        known = self.specs.setdefault(parameter, spec)
+        if known.placements != spec.placements:
+            raise RuntimeError(f"rematlas: {OTHER_PLACEMENTS}")
+
+    def of(self, parameter):
+        return self.specs.get(parameter, parameter._spec)
+
+
+gradient_specs = GradientSpecs()
+
+
+class Part(torch.autograd.Function):
+    """The part of a parameter on this rank, from which gradients go to the parameter."""
+
+    @staticmethod
+    def forward(context, parameter):
+        context.parameter = parameter
+        return part_of(parameter).detach()
+
+    @staticmethod
+    def backward(context, gradient):
+        parameter = context.parameter
+        if parameter in padded_parts:
+            gradient = gradient.narrow(0, 0, parameter._local_tensor.size(0))
+        return dtensor(gradient, gradient_specs.of(parameter))
+
+
+class Whole(torch.autograd.Function):
+    """A DTensor with a given part. `local_gradient` takes its gradient, and returns the part of it on this
+    rank."""
+
+    @staticmethod
+    def forward(context, part, spec, local_gradient):
+        context.local_gradient = local_gradient
+        return dtensor(part.view_as(part), spec)
+
+    @staticmethod
+    def backward(context, gradient):
+        return context.local_gradient(gradient), None, None
+
+
+def parts_of(tensors) -> list:
+    """Returns the tensors of a step that begins: of each parameter that is a DTensor and requires a gradient
+    a Part, of any other DTensor its part, and of any other tensor the tensor itself. A tensor that occurs
+    several times has one result."""
+    made = {}
+    return [made.get(id(t)) if id(t) in made else made.setdefault(id(t), step_part(t)) for t in tensors]
+
+
+def step_part(tensor):
+    if is_dtensor(tensor) and tensor.requires_grad:
+        return Part.apply(tensor)
+    return part_of(tensor)
