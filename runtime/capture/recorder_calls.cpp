@@ -337,8 +337,11 @@ void Recorder::run_measured(const c10::OperatorHandle& op, c10::DispatchKeySet k
     const CountingAllocator::OwnPages own_pages(CountingAllocator::OwnPages::For::this_thread);
     const std::int64_t alive = memory_.alive_bytes(), began = device_.now();
     memory_.reset_peak();
+    const auto call = is_collective(record.tape.name)
+                          ? std::optional<CollectiveCall>(std::in_place, op, *stack)
+                          : std::nullopt;
     run(op, keys, stack);
-    if (is_collective(record.tape.name)) wait_for_collective(op, *stack);
+    if (call) call->wait(*stack);
     record.time = device_.now() - began;
     record.workspace = memory_.peak_bytes() - alive;
 }
@@ -400,6 +403,7 @@ void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, tor
 void Recorder::observe(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     if (waits_for_collective(op.schema().name())) return wait(op, keys, stack);
     if (refusal_ && options_.in_process) return run(op, keys, stack);
+    if (wraps_result(op.schema().name())) return run(op, keys, stack);
     Call call;
     try {
         before_kernel(op, *stack, call);

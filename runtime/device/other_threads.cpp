@@ -4,6 +4,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/record_function.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
+#include <c10/util/thread_name.h>
 #include <torch/csrc/autograd/function.h>
 
 #include <atomic>
@@ -34,12 +35,13 @@ std::atomic<bool> watches{false};
 std::atomic<int> memory{the_host};  ///< the device whose memory the step uses; see MemoryLimit
 std::atomic<std::thread::id> own_thread{};
 
-/// Says whether this thread works for the step: kernels split their work among threads, scripts fork, and
-/// autograd has a thread for each GPU. The dispatch key of Rematlas tells that a script has forked this
+/// Says whether this thread works for the step: kernels split their work among threads, scripts fork,
+/// autograd has a thread for each GPU, and the threads of Gloo run the collectives for which the step waits. The dispatch key of Rematlas tells that a script has forked this
 /// thread. While an eviction limits the memory, all threads have this key, so forked threads cannot be
 /// recognized.
 bool works_for_step() {
-    return at::in_parallel_region() || (memory != the_host && torch::autograd::get_current_node()) ||
+    return at::in_parallel_region() || c10::getThreadName().starts_with("pt_gloo") ||
+           (memory != the_host && torch::autograd::get_current_node()) ||
            (c10::impl::tls_is_dispatch_key_included(own_key) && !MemoryLimit::maker(memory));
 }
 

@@ -9,6 +9,7 @@
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
+#include "runtime/allocator/counting_allocator.h"
 #include "runtime/dispatch/stack_tensors.h"
 
 namespace rematlas {
@@ -35,18 +36,15 @@ bool is_new(const c10::OperatorHandle& op) {
                         [](const c10::Argument& result) { return result.alias_info() != nullptr; });
 }
 
-/// Gloo's thread still holds a collective's tensors for a moment after the wait has returned. They would
-/// count as memory for that long, so this function waits until only the caller holds the tensor.
-void until_released(const at::Tensor& tensor) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
-    while (tensor.device().is_cpu() && tensor.use_count() > 1 && std::chrono::steady_clock::now() < end)
-        std::this_thread::yield();
+c10::weak_intrusive_ptr<c10::StorageImpl> memory_of(const at::Tensor& tensor) {
+    return c10::weak_intrusive_ptr<c10::StorageImpl>(tensor.storage().getWeakStorageImpl());
 }
 
 }  // namespace
 
 bool is_collective(std::string_view op) {
-    if (op.starts_with(functional_ops)) return !waits_for_collective(op) && !holds(between_two, op);
+    if (op.starts_with(functional_ops))
+        return !waits_for_collective(op) && !wraps_result(op) && !holds(between_two, op);
     return holds(writing_first, op);
 }
 
@@ -54,33 +52,56 @@ bool waits_for_collective(std::string_view op) {
     return op == "_c10d_functional::wait_tensor" || op == "_c10d_functional::wait_tensors";
 }
 
+bool wraps_result(std::string_view op) {
+    return op == "_c10d_functional::_wrap_tensor_autograd";
+}
+
 bool exchanges_data_otherwise(std::string_view op) {
     return (op.starts_with(functional_ops) || op.starts_with(writing_ops)) && !is_collective(op) &&
-           !waits_for_collective(op) && op != "c10d::check_for_nan";
+           !waits_for_collective(op) && !wraps_result(op) && op != "c10d::check_for_nan";
 }
 
 bool writes_to_first_argument(std::string_view op) {
     return holds(writing_first, op);
 }
 
-void wait_for_collective(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+CollectiveCall::CollectiveCall(const c10::OperatorHandle& op, const torch::jit::Stack& stack)
+    : op_(op), alive_before_(CountingAllocator::alive()) {
+    for_each_tensor_of(stack, op.schema().arguments().size(),
+                       [&](std::size_t, int, const at::Tensor& tensor) {
+                           if (tensor.defined() && tensor.device().is_cpu() && tensor.has_storage())
+                               on_host_.push_back({memory_of(tensor), tensor.storage().use_count()});
+                       });
+}
+
+void CollectiveCall::wait(const torch::jit::Stack& stack) const {
     static const auto wait =
         c10::Dispatcher::singleton().findSchemaOrThrow("_c10d_functional::wait_tensor", "");
-    const std::size_t results = op.schema().returns().size();
-    for (std::size_t i = stack.size() - results; i < stack.size(); ++i) {
+    std::vector<Memory> held = on_host_;
+    std::int64_t made = 0;
+    for (std::size_t i = stack.size() - op_.schema().returns().size(); i < stack.size(); ++i) {
         if (stack[i].isCustomClass()) {
             stack[i].toCustomClass<c10d::Work>()->wait();
             continue;
         }
-        if (writes_to_first_argument(op.schema().name()))
-            continue;  // the result `Work` waits for its tensors
         for_each_tensor(stack[i], [&](const at::Tensor& tensor) {
+            if (writes_to_first_argument(op_.schema().name())) return;  // the result `Work` waits for it
             torch::jit::Stack waited{tensor};
             wait.callBoxed(waited);
-            waited.clear();
-            if (is_new(op)) until_released(tensor);
+            if (!is_new(op_) || !tensor.device().is_cpu()) return;
+            held.push_back({memory_of(tensor), 1});
+            made += static_cast<std::int64_t>(tensor.storage().nbytes());
         });
     }
+    // Gloo's thread holds tensors for a moment after the wait has returned. They would count as memory for that
+    // long.
+    const auto is_held = [&] {
+        return CountingAllocator::alive() > alive_before_ + made ||
+               std::any_of(held.begin(), held.end(),
+                           [](const Memory& memory) { return memory.storage.use_count() > memory.uses; });
+    };
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+    while (!held.empty() && is_held() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
 }
 
 std::size_t group_argument(const c10::FunctionSchema& schema) {
@@ -98,8 +119,9 @@ bool is_true_on_all(bool here, const std::string& group, c10::Device device) {
         c10::Dispatcher::singleton().findSchemaOrThrow("_c10d_functional::all_reduce", "");
     torch::jit::Stack stack{at::full({1}, here ? 1 : 0, at::TensorOptions().dtype(at::kInt).device(device)),
                             std::string("min"), group};
+    const CollectiveCall call(reduce, stack);
     reduce.callBoxed(stack);
-    wait_for_collective(reduce, stack);
+    call.wait(stack);
     return stack.back().toTensor().item<int>() != 0;
 }
 

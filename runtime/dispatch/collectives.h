@@ -6,9 +6,12 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 #include <c10/core/Device.h>
+#include <c10/core/StorageImpl.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rematlas {
 
@@ -20,10 +23,30 @@ bool waits_for_collective(std::string_view op);
 /// Says whether the op exchanges data with other processes in a way that no plan can repeat: between two
 /// processes, or with several tensors at a time.
 bool exchanges_data_otherwise(std::string_view op);
+/// Says whether the op only wraps the result of a functional collective into an object that waits for the result
+/// when it is used.
+bool wraps_result(std::string_view op);
 /// Says whether the kernel writes to the first argument although the schema does not declare this.
 bool writes_to_first_argument(std::string_view op);
-/// Waits for the data of a collective that has just run and whose results are on top of the stack.
-void wait_for_collective(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
+
+/// A call of a collective, from before it runs until its data has arrived.
+class CollectiveCall {
+  public:
+    /// The arguments are on top of the stack.
+    CollectiveCall(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
+    /// Waits for the data. The results are on top of the stack.
+    void wait(const torch::jit::Stack& stack) const;
+
+  private:
+    struct Memory {
+        c10::weak_intrusive_ptr<c10::StorageImpl> storage;
+        std::size_t uses;
+    };
+    const c10::OperatorHandle& op_;
+    std::int64_t alive_before_;    ///< bytes of host memory that tensors took before the call
+    std::vector<Memory> on_host_;  ///< memory of the arguments, and how often it was used before the call
+};
+
 /// Returns the position of a collective's argument that names the process group.
 std::size_t group_argument(const c10::FunctionSchema& schema);
 /// Returns the name of a process group that a collective was given: by name, or as an object.

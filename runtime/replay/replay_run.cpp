@@ -175,8 +175,10 @@ void ReplayRun::run_op(OpId id, bool in_place) {
     at::GradMode::set_enabled(model.tape.ops[id].grad_mode);
     in_kernel_ = true;
     try {
+        const auto call = op.is_collective ? std::optional<CollectiveCall>(std::in_place, *op.handle, stack_)
+                                           : std::nullopt;
         op.handle->callBoxed(stack_);
-        if (op.is_collective) wait_for_collective(*op.handle, stack_);
+        if (call) call->wait(stack_);
     } catch (...) {
         if (now) model.device.set_generator_state(*now);
         throw;

@@ -80,17 +80,6 @@ bool is_input_node(const Node& node) {
     return dynamic_cast<const InputNode*>(&node) != nullptr;
 }
 
-/// Says whether the graph contains a checkpoint of the reentrant kind, which runs only in a backward that
-/// fills `.grad`.
-bool holds_reentrant_checkpoint(const edge_list& roots) {
-    bool found = false;
-    for_each_node(roots, [&](const Node& node) {
-        found = found || node.name() == "CheckpointFunctionBackward";
-        return !is_input_node(node);
-    });
-    return found;
-}
-
 /// While an object of this class lives, the hooks and the gradient of a parameter are set aside.
 class PutAside {
   public:
@@ -299,6 +288,15 @@ void CutForward::uncut() {
         static_cast<CutNode&>(*node).pass_on(output_edges_);
 }
 
+bool CutForward::holds_reentrant_checkpoint() const {
+    bool found = false;
+    for_each_node(output_edges_, [&](const Node& node) {
+        found = found || node.name() == "CheckpointFunctionBackward";
+        return !is_input_node(node);
+    });
+    return found;
+}
+
 bool CutForward::is_reached_around(const std::vector<at::Tensor>& parameters) const {
     const auto* reached = torch::autograd::get_current_graph_task_nodes_in_graph();
     if (!reached) return false;
@@ -373,7 +371,7 @@ CutForward::Gradients CutForward::backward(const variable_list& gradients,
                      .inputs = variable_list(input_nodes_.size())};
     if (roots.empty()) return result;
 
-    const bool fills_grad = holds_reentrant_checkpoint(roots);
+    const bool fills_grad = holds_reentrant_checkpoint();
     std::vector<PutAside> aside;
     for (const at::Tensor& parameter : parameters) aside.emplace_back(parameter);
     if (!keep_graph && !create_graph) output_edges_.clear();

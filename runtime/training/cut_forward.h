@@ -66,6 +66,10 @@ class CutForward {
     Gradients backward(const torch::autograd::variable_list& gradients,
                        const std::vector<at::Tensor>& parameters, bool keep_graph, bool create_graph);
 
+    /// Says whether the module's own graph contains a checkpoint of the reentrant kind, which runs only in a
+    /// backward that fills `.grad`.
+    bool holds_reentrant_checkpoint() const;
+
     /// Says whether the running backward of the caller also reaches the module's own graph by another way
     /// than through the outputs. `parameters`: the trained tensors, at which the module's own graph ends.
     bool is_reached_around(const std::vector<at::Tensor>& parameters) const;

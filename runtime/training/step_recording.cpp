@@ -178,8 +178,13 @@ void StepRecording::end(const std::vector<at::Tensor>& outputs) {
     std::vector<at::Tensor> residents;
     for (const NamedTensor& named : tensors_) residents.push_back(named.tensor);
     cut_places_ = cut_.end(outputs, residents);
-    if (cut_.shares_casts()) {
-        recorder_.refuse_step(casts_are_shared);
+    const bool are_parts = std::any_of(trained_.begin(), trained_.end(),
+                                       [](const NamedTensor& named) { return !named.tensor.is_leaf(); });
+    const bool fills_grad = are_parts && cut_.holds_reentrant_checkpoint();
+    if (fills_grad || cut_.shares_casts()) {
+        recorder_.refuse_step(fills_grad ? "a checkpoint with use_reentrant=True fills .grad of parameters "
+                                           "that are DTensors: pass use_reentrant=False"
+                                         : casts_are_shared);
         done_ = true;
         watch_no_more();
         return;

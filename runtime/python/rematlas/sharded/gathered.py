@@ -43,6 +43,7 @@ class GroupInStep:
         self.attributes = [fsdp.Attributes(parameter) for parameter in self.parameters]
         self.again = None  # the wholes, gathered again for the backward
         self.noted = []
+        self.wide = {}  # gradients by position, in a wider type than autograd lets them have
 
     # Wholes.
 
@@ -92,17 +93,17 @@ class GroupInStep:
     def enter(self) -> None:
         """Gathers the parameters, and sets the attributes of the modules."""
         wholes = Gathered.apply(self, *self.shards)
-        for whole, parameter, attributes in zip(wholes, self.parameters, self.attributes):
-            attributes.set(self.as_attribute(whole, parameter))
+        for place, whole in enumerate(wholes):
+            self.attributes[place].set(self.as_attribute(whole, place))
         self.noted = [torch_storage(whole) for whole in wholes]
         for place, storage in enumerate(self.noted):
             self.storages[storage] = self, place
 
-    def as_attribute(self, whole, parameter):
-        spec = fsdp.spec_of_whole(parameter)
+    def as_attribute(self, whole, place):
+        spec = fsdp.spec_of_whole(self.parameters[place])
         if spec is None:
             return whole
-        return Whole.apply(whole, spec, lambda gradient: self.local_gradient(parameter, gradient))
+        return Whole.apply(whole, spec, lambda gradient: self.local_gradient(gradient, place))
 
     def leave(self) -> None:
         """Sets the attributes back to the shards, when the forward of the module is over."""
@@ -139,16 +140,19 @@ class GroupInStep:
 
     # Gradients.
 
-    @staticmethod
-    def local_gradient(parameter, gradient):
-        """Returns the gradient of the part on this rank, from the gradient of a DTensor."""
+    def local_gradient(self, gradient, place):
+        """Returns the gradient of the part on this rank, from the gradient of a DTensor. If it must be reduced
+        in a wider type, it goes to `reduce` by `wide`, because autograd would cast it back."""
+        parameter = self.parameters[place]
         wanted = getattr(parameter, "unsharded_grad_dtype", None)
-        if getattr(parameter, "may_reduce_grad_outside_dp", False) and wanted not in (None, gradient.dtype):
-            gradient = gradient.to(wanted)
-        return parameter._get_grad_inner_tensor(gradient)
+        if not getattr(parameter, "may_reduce_grad_outside_dp", False) or wanted in (None, gradient.dtype):
+            return parameter._get_grad_inner_tensor(gradient)
+        self.wide[place] = parameter._get_grad_inner_tensor(gradient.to(wanted))
+        return gradient._local_tensor.new_zeros(()).expand(self.wide[place].size())
 
     def reduce(self, gradients) -> list:
         """Returns the gradients of the shards; None for each parameter without a gradient."""
+        gradients = [self.wide.pop(place, gradient) for place, gradient in enumerate(gradients)]
         places = [place for place in fsdp.numbered(self.group) if gradients[place] is not None]
         result = [None] * len(gradients)
         if not places:
@@ -156,6 +160,7 @@ class GroupInStep:
         parameters = [self.parameters[place] for place in places]
         count = self.group.mesh_info.shard_process_group.size()
         dtype = parameters[0].reduce_dtype or gradients[places[0]].dtype
+        gradients = self.of_one_type(gradients, dtype)
         columns = sum(parameter.padded_sharded_param_size.numel() for parameter in parameters)
         flat = torch.empty(count * columns, dtype=dtype, device=self.group.device)
         torch._chunk_cat(
@@ -168,6 +173,13 @@ class GroupInStep:
             result[place] = reduced.narrow(0, offset, size.numel()).view(size)
             offset += size.numel()
         return result
+
+    @staticmethod
+    def of_one_type(gradients, dtype) -> list:
+        """Returns the gradients, cast to `dtype` if they have several types."""
+        if len({gradient.dtype for gradient in gradients if gradient is not None}) < 2:
+            return gradients
+        return [gradient if gradient is None else gradient.to(dtype) for gradient in gradients]
 
     def reduce_flat(self, flat):
         """Returns the shard on this rank of the sum over all ranks. `flat`: the gradients of all shards."""
