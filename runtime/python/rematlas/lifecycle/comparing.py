@@ -39,7 +39,7 @@ class Comparing(Unplanned):
         owner.fallback.begin(fits)
         bound = owner.state.watch.tensors_of_step()
         comparison = StepComparison(plan.compiled, bound, call.inputs)
-        forward = ObservedForward(owner, call, bound)
+        forward = ObservedForward(owner, call, bound, comparison.release_to_caller)
         owner.count_original(Runner.COMPARED)
         try:
             given = comparison.begin()

@@ -79,8 +79,9 @@ class ObservedForward:
     the forward (empty if a plan can).
     """
 
-    def __init__(self, owner, call, bound):
+    def __init__(self, owner, call, bound, refuse):
         self.owner = owner
+        self.refuse = refuse  # takes the reason why the step cannot be recorded
         self.call = call
         self.bound = bound
         self.watch = owner.state.watch
@@ -93,7 +94,7 @@ class ObservedForward:
         module, call = self.owner.module, self.call
         logs = self.log if self.log.known else contextlib.nullcontext()
         with self.owner.forwarding_original(), logs, call.offloading.aside(module, call.device):
-            return call.run(self.owner.form.recorded_forward(self.watch, self.bound), given)
+            return call.run(self.owner.form.recorded_forward(self.watch, self.bound, self.refuse), given)
 
     def look_at(self, output, given) -> None:
         """Notes what the forward has returned and changed."""

@@ -77,7 +77,7 @@ class Recording(Unplanned):
         recording = StepRecording(owner.state.watch, call.inputs, call.device, kind)
         held = call_plan.held_by_open_steps()
         owner.note_frames(len(held) + 1)
-        forward = ObservedForward(owner, call, recording.bound)
+        forward = ObservedForward(owner, call, recording.bound, recording.refuse)
         owner.count_original(Runner.RECORDED)
         owner.hooks.start(owner.module, recording, owner.state.watch.walked)
         try:

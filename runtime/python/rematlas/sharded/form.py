@@ -15,7 +15,7 @@ import torch
 from ..calls.offloading import storage_of
 from . import fsdp
 from .gathered import GroupInStep
-from .parts import Whole, dtensor, gradient_specs, is_dtensor, padded_parts, part_of
+from .parts import Whole, dtensor, gradients, is_dtensor, padded_parts, part_of
 
 CHANGED = (
     "rematlas: a tensor that the backward needs was changed in place after it was saved: train without a plan"
@@ -35,8 +35,9 @@ class PlainForm:
     def run_original(self, args, kwargs):
         return self.module.forward(*args, **kwargs)
 
-    def recorded_forward(self, watch, bound):
-        """Returns the forward to record. `bound`: the tensors of the step, in the order of `watch.names`."""
+    def recorded_forward(self, watch, bound, refuse):
+        """Returns the forward to record. `bound`: the tensors of the step, in the order of `watch.names`.
+        `refuse` takes a reason, if the step cannot be recorded and a later one can."""
         return self.module.forward
 
     def process_groups(self) -> list:
@@ -87,9 +88,9 @@ class ShardedForm(PlainForm):
         finally:
             self.step = step
 
-    def recorded_forward(self, watch, bound):
+    def recorded_forward(self, watch, bound, refuse):
         places = [(entries, name) for entries, name, _ in watch.parameters]
-        return OwnStep(self, places, bound).forward
+        return OwnStep(self, places, bound, refuse).forward
 
     def why_not_now(self) -> str:
         return next(filter(None, (fsdp.why_not_now(state) for _, state in self.states)), "")
@@ -117,8 +118,9 @@ class OwnStep:
     """One step of the own form. `places`: (dictionary, name) of the module's parameters. `bound`: the tensors
     of the step, in the same order at first."""
 
-    def __init__(self, form, places, bound):
+    def __init__(self, form, places, bound, refuse):
         self.form = form
+        self.refuse = refuse
         self.wholes = []  # (dictionary, name, parameter, part) of DTensors that FSDP2 does not handle
         self.storages = {}  # (group, place) by the storage of a gathered parameter
         parts = {id(entries[name]): part for (entries, name), part in zip(places, bound)}
@@ -164,13 +166,31 @@ class OwnStep:
         made = {}
         for entries, name, parameter, part in self.wholes:
             if id(parameter) not in made:
-                made[id(parameter)] = Whole.apply(part, parameter._spec, noting(parameter))
+                made[id(parameter)] = Whole.apply(part, parameter._spec, self.noting(parameter))
             entries[name] = made[id(parameter)]
         try:
             yield
         finally:
             for entries, name, parameter, _ in self.wholes:
                 entries[name] = parameter
+
+    def noting(self, parameter):
+        """Returns a function that takes the gradient of a DTensor, notes its form, and returns its part on this
+        rank. A form that is not expected is known from the next step on; this step gives the gradient to the
+        parameter itself."""
+
+        def local_gradient(gradient):
+            part = gradient._local_tensor
+            part = part.wait() if hasattr(part, "wait") else part
+            if gradients.note(parameter, gradient._spec, part.size()):
+                return part
+            self.refuse("the gradient of a DTensor has other placements than the parameter; the next step knows")
+            with torch.enable_grad():
+                alias = parameter.view_as(parameter)
+            torch.autograd.backward([alias], [gradient])
+            return None
+
+        return local_gradient
 
     def packing(self):
         """Returns a context in which the backward does not keep gathered parameters: it gathers them again,
@@ -230,22 +250,6 @@ def is_backward() -> bool:
 
 def local_of(tensor):
     return tensor._local_tensor if is_dtensor(tensor) else tensor
-
-
-def noting(parameter):
-    """Returns a function that takes the gradient of a DTensor, notes its placements, and returns its part on
-    this rank."""
-
-    def local_gradient(gradient):
-        from torch.distributed.tensor import DTensor
-
-        if not isinstance(gradient, DTensor):
-            raise RuntimeError("rematlas: the gradient of a DTensor is a plain tensor")
-        gradient_specs.note(parameter, gradient._spec)
-        part = gradient._local_tensor
-        return part.wait() if hasattr(part, "wait") else part
-
-    return local_gradient
 
 
 def tensors_of(output) -> list:

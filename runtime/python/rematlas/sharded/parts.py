@@ -42,40 +42,53 @@ def dtensor(part, spec):
     return DTensor(part, spec, requires_grad=part.requires_grad)
 
 
-class GradientSpecs:
-    """The specs of the gradients of DTensors, as recorded steps have made them. A gradient whose spec is not
-    known has the spec of its parameter."""
+class Gradients:
+    """The forms of the gradients of DTensors, as recorded steps have made them. Autograd gives a gradient other
+    placements than its parameter, for example Partial, and its part on a rank then has another size."""
 
     def __init__(self):
-        self.specs = WeakTensorKeyDictionary()
+        self.known = WeakTensorKeyDictionary()  # (spec, size of the part) by parameter
 
-    def note(self, parameter, spec) -> None:
-        """Raises RuntimeError if an earlier step gave the gradient other placements."""
-        known = self.specs.setdefault(parameter, spec)
+    def note(self, parameter, spec, size) -> bool:
+        """Notes the form of a gradient. Returns whether Parts of the parameter take such a gradient already.
+        Raises RuntimeError if an earlier step gave the gradient other placements."""
+        was_expected = size == self.size_of(parameter)
+        known, _ = self.known.setdefault(parameter, (spec, size))
         if known.placements != spec.placements:
             raise RuntimeError(f"rematlas: {OTHER_PLACEMENTS}")
+        return was_expected
 
-    def of(self, parameter):
-        return self.specs.get(parameter, parameter._spec)
+    def spec_of(self, parameter):
+        return self.known[parameter][0] if parameter in self.known else parameter._spec
+
+    def size_of(self, parameter):
+        """Returns the size of the part of the gradient on this rank."""
+        return self.known[parameter][1] if parameter in self.known else part_of(parameter).size()
 
 
-gradient_specs = GradientSpecs()
+gradients = Gradients()
 
 
 class Part(torch.autograd.Function):
-    """The part of a parameter on this rank, from which gradients go to the parameter."""
+    """The part of a parameter on this rank, from which gradients go to the parameter. Autograd expects
+    gradients of the size of the result, so the result has the size of the gradient's part if this is another
+    one."""
 
     @staticmethod
     def forward(context, parameter):
         context.parameter = parameter
-        return part_of(parameter).detach()
+        context.set_materialize_grads(False)
+        part, size = part_of(parameter), gradients.size_of(parameter)
+        return part.detach() if part.size() == size else part.new_empty(()).expand(size)
 
     @staticmethod
     def backward(context, gradient):
         parameter = context.parameter
+        if gradient is None:
+            return None
         if parameter in padded_parts:
             gradient = gradient.narrow(0, 0, parameter._local_tensor.size(0))
-        return dtensor(gradient, gradient_specs.of(parameter))
+        return dtensor(gradient, gradients.spec_of(parameter))
 
 
 class Whole(torch.autograd.Function):
@@ -101,6 +114,10 @@ def parts_of(tensors) -> list:
 
 
 def step_part(tensor):
-    if is_dtensor(tensor) and tensor.requires_grad:
-        return Part.apply(tensor)
-    return part_of(tensor)
+    part = part_of(tensor)
+    if not (is_dtensor(tensor) and tensor.requires_grad):
+        return part
+    made = Part.apply(tensor)
+    if made.size() != part.size():
+        made.data = part
+    return made
