@@ -52,7 +52,9 @@ class Shared:
         self.identity = ""  # a digest of the plan that the ranks share, once there is one
         # None until rank 0 has answered for another graph; then the time by which it must begin with this one
         self.begin_by = None
-        if leads():
+        # Rank 0 also takes a plan that it has made before for an equal step.
+        self.is_received = not leads() or self.store.check([self.key])
+        if not self.is_received:
             self.store.set(self.begun, b"1")
 
     def publish(self, plan) -> None:

@@ -127,10 +127,10 @@ class PlannedModule(InPlaceOfCall):
     def step(self, args, kwargs):
         """Lets the state of this kind of call handle the call, and returns the output. If the state is
         undecided, it has been replaced by another state, which is asked next."""
-        why = self.form.why_not_now()
-        if why:
+        left_alone = self.form.left_alone()
+        if left_alone is not None:
             self.together.run_original()
-            self.note_original(why)
+            self.refusals.note_left_alone(*left_alone, self.fallback.about_the_budget(None))
             return self.run_original(args, kwargs)
         while True:
             call_plan, call = self.kind_of_call(args, kwargs)

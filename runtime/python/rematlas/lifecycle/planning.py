@@ -4,7 +4,6 @@ training."""
 import dataclasses
 import logging
 
-from .. import ranks
 from .no_room import NoRoom
 from .state import StateName, Unplanned
 
@@ -22,8 +21,9 @@ class Planning(Unplanned):
         return plan.compiled.busy() or (self.is_received() and plan.shared.waits())
 
     def is_received(self) -> bool:
-        """Says whether another process makes the plan for this one."""
-        return self.call_plan.plan.shared is not None and not ranks.leads()
+        """Says whether the plan is, or will be, in the store of the process group."""
+        shared = self.call_plan.plan.shared
+        return shared is not None and shared.is_received
 
     def settle(self) -> None:
         if not self.is_busy():

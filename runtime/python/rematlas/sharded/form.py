@@ -14,7 +14,7 @@ import torch
 
 from ..calls.offloading import storage_of
 from . import fsdp
-from .gathered import GroupInStep
+from .gathered import GroupInStep, is_backward
 from .parts import Whole, dtensor, gradients, is_dtensor, padded_parts, part_of
 
 CHANGED = (
@@ -43,9 +43,10 @@ class PlainForm:
     def process_groups(self) -> list:
         return []
 
-    def why_not_now(self) -> str:
-        """Returns why the original must run the step that begins; empty if a plan may run it."""
-        return ""
+    def left_alone(self):
+        """Returns a fsdp.LeftAlone if the original must run the call that begins; None if a plan may run
+        it."""
+        return None
 
     def remove(self) -> None:
         """Restores the module."""
@@ -92,8 +93,8 @@ class ShardedForm(PlainForm):
         places = [(entries, name) for entries, name, _ in watch.parameters]
         return OwnStep(self, places, bound, refuse).forward
 
-    def why_not_now(self) -> str:
-        return next(filter(None, (fsdp.why_not_now(state) for _, state in self.states)), "")
+    def left_alone(self):
+        return next(filter(None, (fsdp.left_alone(state) for _, state in self.states)), None)
 
     def remove(self) -> None:
         for hooks in self.hooks.values():
@@ -217,7 +218,7 @@ class OwnStep:
     def before(self, state, args, kwargs):
         args, kwargs = fsdp.with_cast_inputs(state, args, kwargs)
         for group in self.groups[state]:
-            group.enter_backward() if is_backward() else group.enter()
+            group.enter()
         return args, kwargs
 
     def after(self, state, output):
@@ -235,17 +236,13 @@ class OwnStep:
             outer, self.form.step = self.form.step, self
             torch.autograd.Variable._execution_engine.queue_callback(lambda: self.end_backward(outer))
         for group in self.groups[state]:
-            group.enter_backward()
+            with torch.enable_grad():
+                group.enter()
 
     def end_backward(self, outer) -> None:
         self.form.step = outer
         for group in self.all_groups():
             group.let_go()
-
-
-def is_backward() -> bool:
-    """Says whether a backward runs. A forward of a module within it is one of a checkpoint."""
-    return torch._C._current_graph_task_id() != -1
 
 
 def local_of(tensor):

@@ -3,6 +3,7 @@ of FSDP2's objects, which torch does not document."""
 
 import itertools
 import sys
+import typing
 
 import torch
 
@@ -39,6 +40,15 @@ def spec_of_whole(parameter):
     """Returns the DTensorSpec of the gathered parameter; None if it is a plain tensor. `parameter`: an
     FSDPParam."""
     return getattr(parameter, "_unsharded_dtensor_spec", None) or getattr(parameter, "_tp_spec", None)
+
+
+def gradient_type(group, parameter):
+    """Returns the type of numbers in which autograd sums the gradients of a gathered parameter; None if autograd
+    leaves them in the types in which the ops make them. `parameter`: an FSDPParam of the group."""
+    if any(parameter is other for other in getattr(group, "_fsdp_params_with_wider_grad_dtype", ())):
+        return None
+    own = parameter.param_dtype or parameter.orig_dtype
+    return getattr(parameter, "unsharded_grad_dtype", own)
 
 
 def padded_part(parameter):
@@ -97,21 +107,37 @@ def trained(group) -> list:
     return [p for p in group.fsdp_params if p.sharded_param.requires_grad]
 
 
-def why_not_now(state) -> str:
-    """Returns why FSDP2 itself must run the step that begins; empty if a plan can run it."""
+class LeftAlone(typing.NamedTuple):
+    """Why FSDP2 itself runs a call. `how`: of which kind the call is. `advice`: what leads to a plan."""
+
+    how: str
+    advice: str
+
+
+UNREDUCED = LeftAlone(
+    "whose gradients are summed before they are reduced (set_requires_gradient_sync(False))",
+    "let each backward reduce its gradients",
+)
+
+
+def left_alone(state) -> LeftAlone | None:
+    """Says why FSDP2 itself must run the call that begins; None if a plan can run it."""
     if getattr(state._state_ctx, "manual_backward_finalization", False):
-        return "the program ends the backward itself (set_manual_backward_finalization)"
+        return LeftAlone(
+            "whose backward the program ends itself (set_manual_backward_finalization)",
+            "let FSDP2 end the backward",
+        )
     for group in groups_of(state):
         reduces_all = not hasattr(group.mesh_info, "replicate_process_group") or group.all_reduce_grads
         if not (group.reduce_grads and reduces_all):
-            return "gradients are summed without being reduced (set_requires_gradient_sync(False))"
+            return UNREDUCED
         if getattr(group, "_partial_reduce_output", None) is not None or any(
             parameter.unsharded_accumulated_grad is not None for parameter in group.fsdp_params
         ):
-            return "gradients of earlier steps are still to be reduced (set_requires_gradient_sync(False))"
+            return UNREDUCED
         if not group.is_sharded:
-            return "the parameters are gathered before the step begins (unshard)"
-    return ""
+            return LeftAlone("with parameters that are gathered before (unshard)", "leave unshard out")
+    return None
 
 
 def with_cast_inputs(state, args, kwargs):

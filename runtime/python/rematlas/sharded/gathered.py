@@ -4,8 +4,10 @@ tensor in the same order and are reduced by the same collective."""
 
 import torch
 
+from ..calls.offloading import storage_of
+from ..library import ops
 from . import fsdp
-from .parts import Whole, dtensor
+from .parts import Whole
 
 ALONE = 4 << 20  # a parameter of at least this many bytes is gathered by its own collective, without copies
 
@@ -17,7 +19,8 @@ class Gathered(torch.autograd.Function):
     def forward(context, group, *shards):
         context.group = group
         context.set_materialize_grads(False)
-        wholes = group.gather(shards)
+        wholes = group.gathered_again() if is_backward() else group.gather(shards)
+        wholes = [whole.detach() for whole in wholes]
         context.mark_non_differentiable(
             *(whole for whole, shard in zip(wholes, shards) if not shard.requires_grad)
         )
@@ -43,7 +46,6 @@ class GroupInStep:
         self.attributes = [fsdp.Attributes(parameter) for parameter in self.parameters]
         self.again = None  # the wholes, gathered again for the backward
         self.noted = []
-        self.wide = {}  # gradients by position, in a wider type than autograd lets them have
 
     # Wholes.
 
@@ -91,19 +93,25 @@ class GroupInStep:
     # Forward and backward of the module.
 
     def enter(self) -> None:
-        """Gathers the parameters, and sets the attributes of the modules."""
+        """Gathers the parameters, and sets the attributes of the modules. In a backward, a checkpoint is about
+        to run the forward again."""
         wholes = Gathered.apply(self, *self.shards)
-        for place, whole in enumerate(wholes):
-            self.attributes[place].set(self.as_attribute(whole, place))
-        self.noted = [torch_storage(whole) for whole in wholes]
+        for whole, parameter, attributes in zip(wholes, self.parameters, self.attributes):
+            attributes.set(self.as_attribute(whole, parameter))
+        self.noted = [] if is_backward() else [storage_of(whole) for whole in wholes]
         for place, storage in enumerate(self.noted):
             self.storages[storage] = self, place
 
-    def as_attribute(self, whole, place):
-        spec = fsdp.spec_of_whole(self.parameters[place])
+    def as_attribute(self, whole, parameter):
+        """Returns the tensor that modules see: the whole, or a DTensor whose part is the whole."""
+        expected = fsdp.gradient_type(self.group, parameter)
+        expect_gradients(whole, expected)
+        spec = fsdp.spec_of_whole(parameter)
         if spec is None:
             return whole
-        return Whole.apply(whole, spec, lambda gradient: self.local_gradient(gradient, place))
+        made = Whole.apply(whole, spec, parameter._get_grad_inner_tensor)
+        expect_gradients(made, expected)
+        return made
 
     def leave(self) -> None:
         """Sets the attributes back to the shards, when the forward of the module is over."""
@@ -124,15 +132,6 @@ class GroupInStep:
                 self.again = self.gather([shard.detach() for shard in self.shards])
         return self.again
 
-    def enter_backward(self) -> None:
-        """Sets the attributes of the modules, because a checkpoint may run the forward again."""
-        for whole, parameter, attributes in zip(
-            self.gathered_again(), self.parameters, self.attributes
-        ):
-            spec = fsdp.spec_of_whole(parameter)
-            whole = whole if spec is None else dtensor(whole, spec)
-            attributes.set(whole.detach().requires_grad_(parameter.sharded_param.requires_grad))
-
     def let_go(self) -> None:
         """Frees the wholes that were gathered again."""
         self.again = None
@@ -140,19 +139,8 @@ class GroupInStep:
 
     # Gradients.
 
-    def local_gradient(self, gradient, place):
-        """Returns the gradient of the part on this rank, from the gradient of a DTensor. If it must be reduced
-        in a wider type, it goes to `reduce` by `wide`, because autograd would cast it back."""
-        parameter = self.parameters[place]
-        wanted = getattr(parameter, "unsharded_grad_dtype", None)
-        if not getattr(parameter, "may_reduce_grad_outside_dp", False) or wanted in (None, gradient.dtype):
-            return parameter._get_grad_inner_tensor(gradient)
-        self.wide[place] = parameter._get_grad_inner_tensor(gradient.to(wanted))
-        return gradient._local_tensor.new_zeros(()).expand(self.wide[place].size())
-
     def reduce(self, gradients) -> list:
         """Returns the gradients of the shards; None for each parameter without a gradient."""
-        gradients = [self.wide.pop(place, gradient) for place, gradient in enumerate(gradients)]
         places = [place for place in fsdp.numbered(self.group) if gradients[place] is not None]
         result = [None] * len(gradients)
         if not places:
@@ -200,6 +188,12 @@ class GroupInStep:
         return flat if after in (None, 1) else flat.div_(after)
 
 
-def torch_storage(tensor) -> int:
-    with torch._C.DisableTorchFunction():
-        return tensor.untyped_storage()._cdata
+def expect_gradients(tensor, dtype) -> None:
+    """Lets autograd give the tensor gradients of this type; of any type if it is None."""
+    if tensor.requires_grad and dtype is not tensor.dtype:
+        ops.expect_gradient(tensor, tensor.size(), dtype)
+
+
+def is_backward() -> bool:
+    """Says whether a backward runs. A forward of a module within it is one of a checkpoint."""
+    return torch._C._current_graph_task_id() != -1

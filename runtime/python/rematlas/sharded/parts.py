@@ -5,6 +5,8 @@ import sys
 import torch
 from torch.utils.weak import WeakTensorKeyDictionary
 
+from ..library import ops
+
 OTHER_PLACEMENTS = (
     "the gradient of a DTensor has other placements than in an earlier step: plans keep the placements of the"
     " recorded step"
@@ -70,16 +72,13 @@ gradients = Gradients()
 
 
 class Part(torch.autograd.Function):
-    """The part of a parameter on this rank, from which gradients go to the parameter. Autograd expects
-    gradients of the size of the result, so the result has the size of the gradient's part if this is another
-    one."""
+    """The part of a parameter on this rank, from which gradients go to the parameter."""
 
     @staticmethod
     def forward(context, parameter):
         context.parameter = parameter
         context.set_materialize_grads(False)
-        part, size = part_of(parameter), gradients.size_of(parameter)
-        return part.detach() if part.size() == size else part.new_empty(()).expand(size)
+        return part_of(parameter).detach()
 
     @staticmethod
     def backward(context, gradient):
@@ -118,6 +117,7 @@ def step_part(tensor):
     if not (is_dtensor(tensor) and tensor.requires_grad):
         return part
     made = Part.apply(tensor)
-    if made.size() != part.size():
-        made.data = part
+    size = gradients.size_of(tensor)
+    if made.size() != size:
+        ops.expect_gradient(made, size, made.dtype)
     return made
