@@ -1,5 +1,5 @@
-"""Trains a language model with `fully_shard` (FSDP2), in two Gloo processes on this machine: each block has a
-plan of its own.
+"""Trains a language model with `fully_shard` (FSDP2), in two Gloo processes on this machine: one plan for the
+whole step, in which weights are gathered, freed and gathered again.
 
 Run it with `python fully_sharded.py`, and once more with `--plain` to train without rematlas: both print the
 same digest.
@@ -49,13 +49,12 @@ def train(rank, port, options):
     mesh = init_device_mesh("cpu", (PROCESSES,))
     model = LanguageModel()
     for block in model.blocks:
-        if not options.plain:
-            import rematlas
-
-            # Below fully_shard, which gathers the weights before and frees them after
-            rematlas.apply(block, options.budget)
         fully_shard(block, mesh=mesh)
     fully_shard(model, mesh=mesh)
+    if not options.plain:
+        import rematlas
+
+        rematlas.apply(model, options.budget)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     torch.manual_seed(rank)
     losses = []
@@ -69,8 +68,8 @@ def train(rank, port, options):
         optimizer.zero_grad()
         losses.append(loss.item())
         if step == 4:
-            common.wait_for_plan(options, *model.blocks)
-    common.report(options, model, losses, *model.blocks, rank=rank)
+            common.wait_for_plan(options, model)
+    common.report(options, model, losses, model, rank=rank)
     dist.destroy_process_group()
 
 

@@ -8,6 +8,7 @@
 #include <thread>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/Work.hpp>
+#include <unordered_map>
 
 #include "runtime/allocator/counting_allocator.h"
 #include "runtime/dispatch/stack_tensors.h"
@@ -36,10 +37,6 @@ bool is_new(const c10::OperatorHandle& op) {
                         [](const c10::Argument& result) { return result.alias_info() != nullptr; });
 }
 
-c10::weak_intrusive_ptr<c10::StorageImpl> memory_of(const at::Tensor& tensor) {
-    return c10::weak_intrusive_ptr<c10::StorageImpl>(tensor.storage().getWeakStorageImpl());
-}
-
 }  // namespace
 
 bool is_collective(std::string_view op) {
@@ -65,19 +62,28 @@ bool writes_to_first_argument(std::string_view op) {
     return holds(writing_first, op);
 }
 
+CollectiveCall::Held CollectiveCall::held(const at::Tensor& tensor, std::size_t uses) {
+    return {c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>(tensor.getIntrusivePtr()),
+            c10::weak_intrusive_ptr<c10::StorageImpl>(tensor.storage().getWeakStorageImpl()), uses,
+            tensor.storage().use_count()};
+}
+
 CollectiveCall::CollectiveCall(const c10::OperatorHandle& op, const torch::jit::Stack& stack)
     : op_(op), alive_before_(CountingAllocator::alive()) {
-    for_each_tensor_of(stack, op.schema().arguments().size(),
-                       [&](std::size_t, int, const at::Tensor& tensor) {
-                           if (tensor.defined() && tensor.device().is_cpu() && tensor.has_storage())
-                               on_host_.push_back({memory_of(tensor), tensor.storage().use_count()});
-                       });
+    std::unordered_map<const c10::TensorImpl*, std::size_t> places;
+    for_each_tensor_of(
+        stack, op.schema().arguments().size(), [&](std::size_t, int, const at::Tensor& tensor) {
+            if (!tensor.defined() || !tensor.device().is_cpu() || !tensor.has_storage()) return;
+            const auto [place, is_new] = places.try_emplace(tensor.unsafeGetTensorImpl(), given_.size());
+            if (is_new) given_.push_back(held(tensor, tensor.use_count()));
+            --given_[place->second].uses;  // the call takes the argument from the stack
+        });
 }
 
 void CollectiveCall::wait(const torch::jit::Stack& stack) const {
     static const auto wait =
         c10::Dispatcher::singleton().findSchemaOrThrow("_c10d_functional::wait_tensor", "");
-    std::vector<Memory> held = on_host_;
+    std::vector<Held> all = given_;
     std::int64_t made = 0;
     for (std::size_t i = stack.size() - op_.schema().returns().size(); i < stack.size(); ++i) {
         if (stack[i].isCustomClass()) {
@@ -89,19 +95,22 @@ void CollectiveCall::wait(const torch::jit::Stack& stack) const {
             torch::jit::Stack waited{tensor};
             wait.callBoxed(waited);
             if (!is_new(op_) || !tensor.device().is_cpu()) return;
-            held.push_back({memory_of(tensor), 1});
+            all.push_back(held(tensor, 1));
+            all.back().uses_of_memory = 1;
             made += static_cast<std::int64_t>(tensor.storage().nbytes());
         });
     }
-    // Gloo's thread holds tensors for a moment after the wait has returned. They would count as memory for that
-    // long.
+    // Gloo's thread holds tensors for a moment after the wait has returned. They would count as memory for
+    // that long.
     const auto is_held = [&] {
         return CountingAllocator::alive() > alive_before_ + made ||
-               std::any_of(held.begin(), held.end(),
-                           [](const Memory& memory) { return memory.storage.use_count() > memory.uses; });
+               std::any_of(all.begin(), all.end(), [](const Held& held) {
+                   return held.tensor.use_count() > held.uses ||
+                          held.memory.use_count() > held.uses_of_memory;
+               });
     };
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
-    while (!held.empty() && is_held() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    while (!all.empty() && is_held() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
 }
 
 std::size_t group_argument(const c10::FunctionSchema& schema) {

@@ -7,6 +7,8 @@
 #include <ATen/core/stack.h>
 #include <c10/core/Device.h>
 #include <c10/core/StorageImpl.h>
+#include <c10/core/TensorImpl.h>
+#include <c10/core/UndefinedTensorImpl.h>
 
 #include <cstdint>
 #include <string>
@@ -23,8 +25,8 @@ bool waits_for_collective(std::string_view op);
 /// Says whether the op exchanges data with other processes in a way that no plan can repeat: between two
 /// processes, or with several tensors at a time.
 bool exchanges_data_otherwise(std::string_view op);
-/// Says whether the op only wraps the result of a functional collective into an object that waits for the result
-/// when it is used.
+/// Says whether the op only wraps the result of a functional collective into an object that waits for the
+/// result when it is used.
 bool wraps_result(std::string_view op);
 /// Says whether the kernel writes to the first argument although the schema does not declare this.
 bool writes_to_first_argument(std::string_view op);
@@ -38,13 +40,17 @@ class CollectiveCall {
     void wait(const torch::jit::Stack& stack) const;
 
   private:
-    struct Memory {
-        c10::weak_intrusive_ptr<c10::StorageImpl> storage;
-        std::size_t uses;
+    /// A tensor on the host, and how often it and its memory are used outside of the call.
+    struct Held {
+        c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl> tensor;
+        c10::weak_intrusive_ptr<c10::StorageImpl> memory;
+        std::size_t uses, uses_of_memory;
     };
+    static Held held(const at::Tensor& tensor, std::size_t uses);
+
     const c10::OperatorHandle& op_;
-    std::int64_t alive_before_;    ///< bytes of host memory that tensors took before the call
-    std::vector<Memory> on_host_;  ///< memory of the arguments, and how often it was used before the call
+    std::int64_t alive_before_;  ///< bytes of host memory that tensors took before the call
+    std::vector<Held> given_;
 };
 
 /// Returns the position of a collective's argument that names the process group.

@@ -122,6 +122,21 @@ void define_ops_of_shapes(torch::Library& library) {
     });
 }
 
+void define_ops_of_autograd(torch::Library& library) {
+    // Lets autograd accept gradients of another size or type of numbers than those of the tensor, which must
+    // have a history. Without `type` it accepts any type; otherwise it casts gradients to `type`.
+    library.def("expect_gradient(Tensor of, int[] size, ScalarType? type) -> ()",
+                [](const at::Tensor& of, c10::IntArrayRef size, std::optional<c10::ScalarType> type) {
+                    torch::autograd::InputMetadata& expected =
+                        of.grad_fn()->mutable_input_metadata(of.output_nr());
+                    expected.set_grad_dtype(type);
+                    auto& shape = expected.mutable_shape_as_dim_vector();
+                    shape.clear();
+                    for (const std::int64_t extent : size) shape.emplace_back(extent);
+                });
+    library.def("wait_for_autograd(str device) -> ()", &wait_for_autograd);
+}
+
 void define_ops(torch::Library& library) {
     using Tensors = std::vector<at::Tensor>;
     library.def("beside(Tensor[] tensors, Tensor[] inputs, str device) -> int",
@@ -167,18 +182,6 @@ void define_ops(torch::Library& library) {
             report.states_identical = true;
             return mismatch_of(report, Bytes(predicted_peak));
         });
-    // Lets autograd accept gradients of another size or type of numbers than those of the tensor, which must
-    // have a history. Without `type` it accepts any type; otherwise it casts gradients to `type`.
-    library.def("expect_gradient(Tensor of, int[] size, ScalarType? type) -> ()",
-                [](const at::Tensor& of, c10::IntArrayRef size, std::optional<c10::ScalarType> type) {
-                    torch::autograd::InputMetadata& expected =
-                        of.grad_fn()->mutable_input_metadata(of.output_nr());
-                    expected.set_grad_dtype(type);
-                    auto& shape = expected.mutable_shape_as_dim_vector();
-                    shape.clear();
-                    for (const std::int64_t extent : size) shape.emplace_back(extent);
-                });
-    library.def("wait_for_autograd(str device) -> ()", &wait_for_autograd);
     library.def("budget_bytes(str text) -> int?", [](const std::string& text) -> std::optional<std::int64_t> {
         const Budget budget = or_throw(parse_budget(text));
         if (budget.of != Budget::Of::nothing) return std::nullopt;
@@ -212,6 +215,7 @@ TORCH_LIBRARY(rematlas, library) {
     define_original(library);
     define_solving(library);
     define_ops(library);
+    define_ops_of_autograd(library);
     define_ops_of_shapes(library);
     define_device_memory(library);
 }

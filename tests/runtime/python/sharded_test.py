@@ -1,292 +1,100 @@
-"""Several Gloo processes train models whose parameters are divided among them by torch: FSDP2, tensor parallelism,
-and both. Losses and weights are those of training without plans, bit by bit."""
+"""Two Gloo processes train as they do without plans, even if their steps differ, or if FSDP2 shards their
+parameters."""
 
-import dataclasses
 import os
-import tempfile
 import unittest
 
 import torch
 import torch.distributed as dist
-import torch.distributed.checkpoint as checkpoints
 import torch.multiprocessing as multiprocessing
 from torch import nn
-from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, fully_shard
-from torch.distributed.tensor import Replicate, Shard
-from torch.distributed.tensor.parallel import (
-    ColwiseParallel,
-    RowwiseParallel,
-    SequenceParallel,
-    parallelize_module,
-)
-from torch.nn import functional
-from torch.utils.checkpoint import checkpoint
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+from torch.nn.parallel import DistributedDataParallel
 
 import rematlas
 from parallel_test import free_port
 
-WIDTH, HEAD, BATCH, LENGTH, BLOCKS = 64, 16, 4, 16, 3
+WIDTH = 32
 
 
-def heads(x):
-    return x.view(*x.shape[:2], -1, HEAD).transpose(1, 2)
-
-
-def attention(q, k, v):
-    mixed = functional.scaled_dot_product_attention(heads(q), heads(k), heads(v), is_causal=True)
-    return mixed.transpose(1, 2).flatten(2)
-
-
-class GPTBlock(nn.Module):
+class Block(nn.Module):
     def __init__(self):
         super().__init__()
-        self.n1, self.n2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
-        self.q, self.k, self.v, self.o = (nn.Linear(WIDTH, WIDTH) for _ in range(4))
+        self.norm = nn.LayerNorm(WIDTH)
         self.up, self.down = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
 
     def forward(self, x):
-        y = self.n1(x)
-        x = x + self.o(attention(self.q(y), self.k(y), self.v(y)))
-        return x + self.down(functional.gelu(self.up(self.n2(x))))
+        return x + self.down(nn.functional.gelu(self.up(self.norm(x))))
 
 
-class LlamaBlock(nn.Module):
-    """A block with RMS norms and a gate, without biases."""
-
-    def __init__(self):
-        super().__init__()
-        self.n1, self.n2 = nn.RMSNorm(WIDTH), nn.RMSNorm(WIDTH)
-        self.q, self.k, self.v, self.o = (nn.Linear(WIDTH, WIDTH, bias=False) for _ in range(4))
-        self.gate, self.up = (nn.Linear(WIDTH, 3 * WIDTH, bias=False) for _ in range(2))
-        self.down = nn.Linear(3 * WIDTH, WIDTH, bias=False)
-
-    def forward(self, x):
-        y = self.n1(x)
-        x = x + self.o(attention(self.q(y), self.k(y), self.v(y)))
-        y = self.n2(x)
-        return x + self.down(functional.silu(self.gate(y)) * self.up(y))
-
-
-@dataclasses.dataclass
-class Case:
-    """`mesh`: the dimensions of the mesh by name. `words` is odd by default, so that shards are uneven.
-    `checkpoints`: how the blocks are checkpointed: within the shards, or around them."""
-
-    block: type = GPTBlock
-    mesh: dict = dataclasses.field(default_factory=lambda: {"shard": 2})
-    words: int = 101
-    budget: str = "80%"
-    policy: MixedPrecisionPolicy = dataclasses.field(default_factory=MixedPrecisionPolicy)
-    options: dict = dataclasses.field(default_factory=dict)  # of fully_shard
-    parallel: dict | None = None  # the layouts of a block, see parallelize_module
-    checkpoints: str = ""
-    reentrant: bool = False
-    accumulate: int = 1
-    syncs_each: bool = True
-    clip: float | None = None
-    steps: int = 12
-    restart: bool = False  # a distributed checkpoint is written, and read into a new model
-
-    @property
-    def ranks(self):
-        return torch.tensor(list(self.mesh.values())).prod().item()
-
-
-class Model(nn.Module):
-    def __init__(self, case):
-        super().__init__()
-        self.case = case
-        self.embedding = nn.Embedding(case.words, WIDTH)
-        self.blocks = nn.ModuleList(case.block() for _ in range(BLOCKS))
-        self.norm, self.head = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, case.words)
-
-    def forward(self, words):
-        x = self.embedding(words)
-        for block in self.blocks:
-            around = self.case.checkpoints == "around"
-            x = checkpoint(block, x, use_reentrant=self.case.reentrant) if around else block(x)
-        return self.head(self.norm(x))
-
-
-class Checkpointed(nn.Module):
-    def __init__(self, block):
-        super().__init__()
-        self.block = block
-
-    def forward(self, x):
-        return checkpoint(self.block, x, use_reentrant=False)
-
-
-SPLIT = {
-    **{name: ColwiseParallel() for name in ("q", "k", "v", "up", "gate")},
-    **{name: RowwiseParallel() for name in ("o", "down")},
-}
-SEQUENCES = {
-    **{name: SequenceParallel() for name in ("n1", "n2")},
-    **{name: ColwiseParallel(input_layouts=Shard(1)) for name in ("q", "k", "v", "up")},
-    **{name: RowwiseParallel(output_layouts=Shard(1)) for name in ("o", "down")},
-}
-OUTER = {
-    "embedding": RowwiseParallel(input_layouts=Replicate(), output_layouts=Shard(1)),
-    "norm": SequenceParallel(),
-    "head": ColwiseParallel(input_layouts=Shard(1), output_layouts=Replicate()),
-}
-
-
-def model_of(case):
-    torch.manual_seed(0)
-    model = Model(case)
-    mesh = init_device_mesh("cpu", tuple(case.mesh.values()), mesh_dim_names=tuple(case.mesh))
-    if case.parallel is not None:
-        for block in model.blocks:
-            layouts = {name: layout for name, layout in case.parallel.items() if hasattr(block, name)}
-            parallelize_module(block, mesh["tensor"], layouts)
-        if "n1" in case.parallel:
-            parallelize_module(model, mesh["tensor"], OUTER)
-    if case.checkpoints == "within":
-        model.blocks = nn.ModuleList(map(Checkpointed, model.blocks))
-    shards = tuple(name for name in case.mesh if name != "tensor")
-    if shards:
-        of_shards = mesh[shards] if len(shards) > 1 else mesh[shards[0]]
-        options = {"mesh": of_shards, "mp_policy": case.policy, **case.options}
-        for block in model.blocks:
-            fully_shard(block, **options)
-        options["mp_policy"] = dataclasses.replace(case.policy, output_dtype=torch.float32)
-        fully_shard(model, **options)
-    return model
-
-
-def restarted(model, case, optimizer):
-    """Returns a new model and optimizer with the states of a distributed checkpoint that is written and read."""
-    folders = [tempfile.mkdtemp() if dist.get_rank() == 0 else None]
-    dist.broadcast_object_list(folders)
-    states = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-    checkpoints.save(states, checkpoint_id=folders[0])
-    other = model_of(case)
-    with torch.no_grad():
-        for parameter in other.parameters():
-            parameter.zero_()
-    states = {"model": other.state_dict(), "optimizer": optimizer.state_dict()}
-    checkpoints.load(states, checkpoint_id=folders[0])
-    other.load_state_dict(states["model"])
-    again = torch.optim.AdamW(other.parameters(), 1e-3)
-    again.load_state_dict(states["optimizer"])
-    return other, again
-
-
-def train(case, rank, with_plan):
-    """Returns the losses, the local parts of the weights, and the model."""
-    model = model_of(case)
-    plan = {"budget": case.budget, "time_limit": 1.0}
-    if with_plan:
-        rematlas.apply(model, **plan)
-    optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
-    numbers = torch.Generator().manual_seed(0 if case.parallel else rank)
+def train(module, rows, rank, steps, after) -> list[float]:
+    optimizer = torch.optim.SGD(module.parameters(), 0.01)
+    numbers = torch.Generator().manual_seed(rank)
     losses = []
-    for step in range(case.steps):
-        for part in range(case.accumulate):
-            if not case.syncs_each:
-                model.set_requires_gradient_sync(part + 1 == case.accumulate)
-            words = torch.randint(0, 101, (BATCH, LENGTH), generator=numbers)
-            loss = functional.cross_entropy(model(words).float().flatten(0, 1), words.flatten())
-            loss.backward()
-            if with_plan:
-                rematlas.status(model).wait()
-            losses.append(loss.item())
-        if case.clip is not None:
-            nn.utils.clip_grad_norm_(model.parameters(), case.clip)
+    for _ in range(steps):
+        loss = module(torch.randn(rows, WIDTH, generator=numbers)).float().square().mean()
+        loss.backward()
         optimizer.step()
         optimizer.zero_grad()
-        if case.restart and step == case.steps // 2:
-            model, optimizer = restarted(model, case, optimizer)
-            if with_plan:
-                rematlas.apply(model, **plan)
-    model.eval()
-    with torch.no_grad():
-        losses.append(model(words).square().mean().item())
-    return losses, [local(parameter).clone() for parameter in model.parameters()], model
+        after()
+        losses.append(loss.item())
+    return losses
 
 
-def local(parameter):
-    return parameter.to_local() if hasattr(parameter, "to_local") else parameter
+def replicas_of_other_sizes(rank, with_plan):
+    """Returns the losses and the states of a replica whose batch is larger on rank 1 than on rank 0."""
+    module = nn.Sequential(Block(), Block())
+    replica = DistributedDataParallel(module)
+    if with_plan:
+        rematlas.apply(replica, "90%", time_limit=1.0)
+    losses = train(replica, 256 + 64 * rank, rank, 8, lambda: with_plan and rematlas.status(replica).wait())
+    return losses, [module] if with_plan else []
 
 
-def run(rank, port, case, results) -> None:
+def shards_in_short_types(rank, with_plan):
+    """Returns the losses and the states of sharded blocks that compute in bf16."""
+    module = nn.Sequential(Block(), Block())
+    for part in (*module, module):
+        fully_shard(part, mp_policy=MixedPrecisionPolicy(param_dtype=torch.bfloat16))
+    blocks = list(module) if with_plan else []
+    for block in blocks:
+        rematlas.apply(block, "95%", time_limit=1.0)
+    losses = train(module, 1024, rank, 14, lambda: [rematlas.status(block).wait() for block in blocks])
+    return losses, blocks
+
+
+def run(rank, port, program, results) -> None:
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo")
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", rank=rank, world_size=case.ranks)
-    wanted, weights, _ = train(case, rank, False)
-    losses, found, model = train(case, rank, True)
-    status = rematlas.status(model)
-    is_same = wanted == losses and all(map(torch.equal, weights, found))
-    peaks = [(plan.measured_peak_bytes, plan.peak_bytes) for plan in status.plans]
-    results.put((rank, is_same, status.state, status.reason, status.replayed, peaks))
-    rematlas.remove(model).train()
-    model(torch.zeros(1, 4, dtype=torch.long)).mean().backward()  # torch itself still runs the model
+    dist.init_process_group("gloo", rank=rank, world_size=2)
+    runs = []
+    for with_plan in (False, True):
+        torch.manual_seed(0)
+        runs.append(program(rank, with_plan))
+    (plain, _), (ours, planned) = runs
+    states = [rematlas.status(module) for module in planned]
+    results.put((rank, plain == ours, [(status.state, status.reason, status.replayed) for status in states]))
     dist.barrier()
     dist.destroy_process_group()
 
 
-class Sharded(unittest.TestCase):
-    def outcomes(self, case):
-        """Trains without and with plans. Returns (state, reason, replayed steps, peaks) of all ranks."""
+class TwoProcesses(unittest.TestCase):
+    def expect_plans(self, program) -> None:
         results = multiprocessing.get_context("spawn").SimpleQueue()
-        multiprocessing.spawn(run, (free_port(), case, results), nprocs=case.ranks)
-        found = {}
-        for _ in range(case.ranks):
-            rank, is_same, *found[rank] = results.get()
-            self.assertTrue(is_same, f"rank {rank} has other losses or weights than without a plan")
-        return [found[rank] for rank in sorted(found)]
+        multiprocessing.spawn(run, (free_port(), program, results), nprocs=2)
+        for _ in range(2):
+            rank, is_same, states = results.get()
+            self.assertTrue(is_same, f"rank {rank} has other losses than without a plan")
+            self.assertTrue(states)
+            for state, reason, replayed in states:
+                self.assertEqual((state, reason), ("planned", ""), f"rank {rank}")
+                self.assertGreater(replayed, 0, f"rank {rank}")
 
-    def expect_planned(self, **options):
-        first, *others = self.outcomes(Case(**options))
-        self.assertEqual(first[:2], ["planned", ""])
-        self.assertGreater(first[2], 0)
-        for state, reason, replayed, peaks in [first, *others]:
-            self.assertEqual((state, replayed), (first[0], first[2]), reason)
-            for measured, planned in peaks:
-                self.assertLessEqual(measured, planned)
+    def test_a_rank_plans_alone_where_rank_0_has_another_graph(self):
+        self.expect_plans(replicas_of_other_sizes)
 
-    def expect_refused(self, why, **options):
-        for state, reason, replayed, _ in self.outcomes(Case(**options)):
-            self.assertIn(why, reason)
-            self.assertNotEqual(state, "planned")
-            self.assertEqual(replayed, 0)
-
-    def test_shards_of_blocks_and_root(self):
-        self.expect_planned(clip=0.5, restart=True, steps=18)
-
-    def test_mixed_precision_and_checkpoints(self):
-        policy = MixedPrecisionPolicy(torch.bfloat16, torch.float32)
-        self.expect_planned(block=LlamaBlock, policy=policy, checkpoints="within")
-        self.expect_planned(policy=policy, checkpoints="around", accumulate=2)
-
-    def test_shards_and_replicas_of_four_ranks(self):
-        self.expect_planned(mesh={"replica": 2, "shard": 2})
-
-    def test_tensor_parallelism(self):
-        self.expect_planned(block=LlamaBlock, mesh={"tensor": 2}, parallel=SPLIT)
-
-    def test_gradients_with_other_placements_than_their_parameters(self):
-        self.expect_planned(mesh={"tensor": 2}, parallel=SEQUENCES, words=104, clip=0.5, accumulate=2)
-
-    def test_a_mesh_of_shards_and_tensors(self):
-        policy = MixedPrecisionPolicy(torch.bfloat16, torch.float32)
-        mesh = {"shard": 2, "tensor": 2}
-        self.expect_planned(mesh=mesh, parallel=SEQUENCES, words=104, policy=policy)
-
-    def test_sums_of_gradients_that_are_not_reduced_run_the_original(self):
-        self.expect_refused("summed before they are reduced", accumulate=2, syncs_each=False)
-
-    def test_what_no_plan_can_gather_is_refused_by_name(self):
-        self.expect_refused("CPUOffloadPolicy", options={"offload_policy": CPUOffloadPolicy(pin_memory=False)})
-        self.expect_refused("shard_placement_fn", options={"shard_placement_fn": last_dimension}, words=104)
-        self.expect_refused("use_reentrant=True", checkpoints="around", reentrant=True)
-
-
-def last_dimension(parameter):
-    return Shard(parameter.ndim - 1)
+    def test_a_plan_that_was_found_between_forwards_is_bound_in_the_next_one(self):
+        self.expect_plans(shards_in_short_types)
 
 
 if __name__ == "__main__":

@@ -9,10 +9,10 @@ globals, closures.
 
 import torch
 
+from ..sharded.parts import part_of, parts_of
 from .call_inputs import unfit_class
 from .kept_tensors import Entries, geometry_for_plans, geometry_of, told_form
 from .plain_values import shown
-from ..sharded.parts import part_of, parts_of
 from .walk import KEPT, STATE, Walk
 
 
@@ -66,13 +66,13 @@ class Watch(Walk):
         return parts_of(self.tensors())
 
     def tensors_at_any_time(self):
-        """Returns the same as `tensors`, with the parts of DTensors on this rank, but may be called at any time, also if the module has changed since
-        the watch was made. If the program has removed a tensor meanwhile (the state of a finished sequence,
-        for example), a new tensor of the same geometry takes its place."""
+        """Returns the same as `tensors`, with the parts of DTensors on this rank, but may be called at any
+        time, also if the module has changed since the watch was made. If the program has removed a tensor
+        meanwhile (the state of a finished sequence, for example), a new tensor of the same geometry takes its
+        place."""
         places = (*self.parameters, *self.buffers)
         return [
-            part_of(self.tensor_at(values, name, like))
-            for (values, name, _), like in zip(places, self.likes)
+            part_of(self.tensor_at(values, name, like)) for (values, name, _), like in zip(places, self.likes)
         ]
 
     def tensor_at(self, values, name, like):

@@ -172,8 +172,6 @@ class CallPlan:
         if self.original.bytes is not None:
             return None
         self.original.note_from_shapes(0)
-        if self.owner.form.is_sharded:
-            return None
         found = self.owner.record_from_shapes(call)
         if found is not None:
             self.original.note_from_shapes(self.owner.recorded_bytes(found))

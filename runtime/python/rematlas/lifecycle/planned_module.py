@@ -5,7 +5,6 @@ its own plan, see call_plan.py. For the way from the first step to a plan, see s
 """
 
 import atexit
-import contextlib
 import logging
 import threading
 import weakref
@@ -23,7 +22,7 @@ from ..calls.offloading import Offloading
 from ..compiled import autograd_threads, callbacks
 from ..compiled.compiled_plan import CompiledPlan
 from ..fallback.fallback import Fallback
-from ..fallback.step_peaks import Runner, StepPeaks, device_memory
+from ..fallback.step_peaks import Runner, StepPeaks
 from ..sharded.form import form_of
 from ..updates.ending import StepContext
 from ..updates.updates import Updates
@@ -32,6 +31,7 @@ from .call_plan import CallPlan
 from .cast_regions import CastRegions
 from .gate import Sharing
 from .open_forward import OpenForward
+from .original_steps import OriginalSteps
 from .refusals import Refusals
 from .state import UNDECIDED, StateName
 from .together import Together
@@ -40,7 +40,7 @@ log = logging.getLogger("rematlas")
 PLANNED_OR_SOON = (StateName.PLANNED, StateName.COMPARING, StateName.PLANNING)
 
 
-class PlannedModule(InPlaceOfCall):
+class PlannedModule(OriginalSteps, InPlaceOfCall):
     """Replaces the module's own call. Counts steps, and holds the state that all kinds of calls have in
     common."""
 
@@ -153,6 +153,12 @@ class PlannedModule(InPlaceOfCall):
             self.refusals.refuse_module(why)
         else:
             self.fallback.note_sharded()
+            if self.options.budget_bytes is not None:
+                log.warning(
+                    "rematlas: parameters of %s are divided among ranks, so its first steps, which are"
+                    " recorded, may go beyond the budget",
+                    self.name,
+                )
 
     def kind_of_call(self, args, kwargs):
         """Returns the CallPlan of this kind of call and the Call; two Nones if the original must run."""
@@ -223,77 +229,6 @@ class PlannedModule(InPlaceOfCall):
         """Drops a kind of call, because its calls will have another key from now on."""
         del self.call_plans[call_plan.key]
 
-    # Steps of the original.
-    def run_original(self, args, kwargs, fits=None):
-        """Runs the original. `fits`: as in Fallback.evicts."""
-        self.count_original()
-        self.fallback.begin(fits)
-        with self.together.watching():
-            return self.form.run_original(args, kwargs)
-
-    @contextlib.contextmanager
-    def forwarding_original(self):
-        """A context around the original's forward. Calls of the module within it also run the original."""
-        self.is_forwarding = True
-        try:
-            yield
-        finally:
-            self.is_forwarding = False
-
-    def leave_alone(self, bystander, args, kwargs):
-        """Runs the original, because the bystander watches or replaces the ops of the call."""
-        about = self.fallback.about_the_budget(None)
-        if about and not bystander.allows_eviction:
-            about = ", and may go beyond the budget"
-        self.refusals.note_left_alone(f"under {bystander.name}", bystander.advice, about)
-        if bystander.allows_eviction:
-            return self.run_original(args, kwargs)
-        self.count_original()
-        with self.together.watching():
-            return self.form.run_original(args, kwargs)
-
-    def note_gradients_past_forward(self) -> None:
-        """Called when a parameter gets a gradient without a call of the module that has gradients enabled."""
-        about = "" if self.options.budget_bytes is None else ", and may go beyond the budget"
-        self.refusals.note_left_alone(*past_forward.how_and_advice(), about)
-
-    def close_past_forward(self) -> None:
-        self.past_forward.close()
-        self.past_forward = None
-
-    def note_original(self, why) -> None:
-        """Called when the plan cannot run a step that begins."""
-        self.tell_of_original(why, self.fallback.about_the_budget(None))
-
-    def note_original_backward(self, why) -> None:
-        """Called when the plan cannot run the backward of a step whose forward it has run. Such a step does
-        not run under eviction."""
-        may_exceed = "" if self.options.budget_bytes is None else ", and may go beyond the budget"
-        self.tell_of_original(why, f" in their backward{may_exceed}")
-
-    def tell_of_original(self, why, how) -> None:
-        self.why_original = why
-        level = logging.WARNING if self.refusals.is_first(why) else logging.INFO
-        log.log(level, "rematlas: %s; such steps run the original%s", why, how)
-
-    def leave_plan(self, why) -> None:
-        """Called when the plan could not run the forward of a step, so that the original runs the step."""
-        self.together.stay_with_plan(why)
-        if self.updates is not None:
-            self.updates.note_original()
-        self.note_original(why)
-
-    def leave_plan_in_backward(self, plan, why) -> None:
-        """Called when the original runs a step again whose forward the plan has run."""
-        self.together.stay_with_plan(why)
-        if self.updates is not None:
-            self.updates.note_original()
-        plan.left_steps += 1
-        self.replayed -= 1
-        self.original_backwards += 1
-        self.note_original_backward(why)
-        self.count_original()
-
     # Questions and notes of the states of kinds of calls.
 
     def device(self) -> str:
@@ -335,14 +270,6 @@ class PlannedModule(InPlaceOfCall):
     def count_replayed(self, answer) -> None:
         self.replayed += 1
         self.peaks.note_runner(Runner.PLANNED, answer)
-
-    def count_original(self, runner=Runner.ORIGINAL) -> None:
-        """Called when the original runs a step. Frees those arenas of plans in which no tensor lies, because
-        this step does not use them."""
-        self.original += 1
-        if self.options.budget_bytes is not None:
-            device_memory.release_idle_arenas(self.device())
-        self.peaks.note_runner(runner)
 
     def note_frames(self, frames) -> None:
         self.frames = max(self.frames, frames)
@@ -388,6 +315,8 @@ class PlannedModule(InPlaceOfCall):
     def record_from_shapes(self, call, used=()):
         """Returns the step as recorded from shapes; None if it cannot be recorded (the log has the
         reason)."""
+        if self.form.is_sharded:
+            return None
         try:
             found = from_shapes.record(self.module, call, self.hooks, used)
         except from_shapes.Unknown as error:

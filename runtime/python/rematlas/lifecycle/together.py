@@ -85,7 +85,7 @@ class Together:
             return False
         mine = COURSES.get(call_plan.state.name, Course.ORIGINAL)
         plan = call_plan.plan.digest() if mine > Course.ORIGINAL else ""
-        common, why = self.meet(mine, plan, call_plan.reason)
+        common, why = self.meet(mine, plan, self.told(call_plan.reason))
         if common is Course.REFUSED and mine is not Course.REFUSED:
             call_plan.refuse(f"another rank refuses the step: {why}")
         elif common is Course.COMPARED and mine is Course.PLANNED:
@@ -100,7 +100,11 @@ class Together:
     def refuse(self, why) -> None:
         """Called before a forward of a kind that this rank never plans."""
         if self.is_on:
-            self.meet(Course.REFUSED, "", why)
+            self.meet(Course.REFUSED, "", self.told(why))
+
+    @staticmethod
+    def told(why) -> str:
+        return f"rank {dist.get_rank()}: {why}"
 
     def stay_with_plan(self, why) -> None:
         """Called when the plan cannot run a step of this rank. Raises RuntimeError, because the other ranks
@@ -125,7 +129,7 @@ class Together:
         size, store = process_group.size(), ranks.store()
         place = self.place(group, self.meetings)
         if course is Course.REFUSED:
-            store.set(place + "why", f"rank {dist.get_rank()}: {why}")
+            store.set(place + "why", why)
         digest = int.from_bytes(hashlib.sha256(plan.encode()).digest()[:4], "big")
         store.add(place + "plans", digest)
         courses = store.add(place + "courses", 1 << (FIELD * course))

@@ -15,7 +15,7 @@ import torch
 from ..calls.offloading import storage_of
 from . import fsdp
 from .gathered import GroupInStep, is_backward
-from .parts import Whole, dtensor, gradients, is_dtensor, padded_parts, part_of
+from .parts import Whole, dtensor, gradients, is_dtensor, padded_parts
 
 CHANGED = (
     "rematlas: a tensor that the backward needs was changed in place after it was saved: train without a plan"
@@ -69,7 +69,9 @@ class ShardedForm(PlainForm):
             for group in fsdp.groups_of(state):
                 for parameter in group.fsdp_params:
                     padded_parts[parameter.sharded_param] = functools.partial(fsdp.padded_part, parameter)
-        self.hooks = {each: fsdp.Hooks(self, each, state) for each, state in self.states if not self.why_never}
+        self.hooks = {
+            each: fsdp.Hooks(self, each, state) for each, state in self.states if not self.why_never
+        }
 
     def process_groups(self) -> list:
         found = {}
@@ -176,16 +178,18 @@ class OwnStep:
                 entries[name] = parameter
 
     def noting(self, parameter):
-        """Returns a function that takes the gradient of a DTensor, notes its form, and returns its part on this
-        rank. A form that is not expected is known from the next step on; this step gives the gradient to the
-        parameter itself."""
+        """Returns a function that takes the gradient of a DTensor, notes its form, and returns its part on
+        this rank. A form that is not expected is known from the next step on; this step gives the gradient
+        to the parameter itself."""
 
         def local_gradient(gradient):
             part = gradient._local_tensor
             part = part.wait() if hasattr(part, "wait") else part
             if gradients.note(parameter, gradient._spec, part.size()):
                 return part
-            self.refuse("the gradient of a DTensor has other placements than the parameter; the next step knows")
+            self.refuse(
+                "the gradient of a DTensor has other placements than the parameter; the next step knows"
+            )
             with torch.enable_grad():
                 alias = parameter.view_as(parameter)
             torch.autograd.backward([alias], [gradient])

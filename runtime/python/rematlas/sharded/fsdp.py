@@ -43,8 +43,8 @@ def spec_of_whole(parameter):
 
 
 def gradient_type(group, parameter):
-    """Returns the type of numbers in which autograd sums the gradients of a gathered parameter; None if autograd
-    leaves them in the types in which the ops make them. `parameter`: an FSDPParam of the group."""
+    """Returns the type of numbers in which autograd sums the gradients of a gathered parameter; None if
+    autograd leaves them in the types in which the ops make them. `parameter`: an FSDPParam of the group."""
     if any(parameter is other for other in getattr(group, "_fsdp_params_with_wider_grad_dtype", ())):
         return None
     own = parameter.param_dtype or parameter.orig_dtype
@@ -52,8 +52,8 @@ def gradient_type(group, parameter):
 
 
 def padded_part(parameter):
-    """Returns the part of a parameter on this rank, with zeros up to the size of the largest part. The padding
-    lies behind the part, in the same memory. `parameter`: an FSDPParam."""
+    """Returns the part of a parameter on this rank, with zeros up to the size of the largest part. The
+    padding lies behind the part, in the same memory. `parameter`: an FSDPParam."""
     part, padded = parameter.sharded_param._local_tensor, parameter._sharded_param_data
     if padded.untyped_storage()._cdata != part.untyped_storage()._cdata:
         parameter.reset_sharded_param()  # the program has set another tensor
@@ -75,14 +75,18 @@ def why_never(module, state) -> str:
 def why_no_group(group) -> str:
     mesh = group.mesh_info
     if not hasattr(mesh, "shard_process_group"):
-        return "its parameters are replicated by torch.distributed's replicate, not by DistributedDataParallel"
+        return (
+            "its parameters are replicated by torch.distributed's replicate, not by DistributedDataParallel"
+        )
     if getattr(mesh, "is_spmd_mesh", False):
         return "fully_shard was given the dimensions of a mesh of all ranks (dp_mesh_dims): give it the mesh"
     if type(group.offload_policy).__name__ == "CPUOffloadPolicy":
         return "CPUOffloadPolicy keeps the parameters on the host: apply a plan to each block instead"
     if group._all_reduce_hook is not None:
         return "a hook is set for the reduction of gradients (set_all_reduce_hook)"
-    for communication in (getattr(group, name, None) for name in ("_all_gather_comm", "_reduce_scatter_comm")):
+    for communication in (
+        getattr(group, name, None) for name in ("_all_gather_comm", "_reduce_scatter_comm")
+    ):
         if communication is not None and type(communication).__name__ not in DEFAULT_COMMUNICATION:
             return f"its communication is replaced ({type(communication).__name__})"
     if getattr(group, "reduce_scatter_unused_params", False):
@@ -255,9 +259,7 @@ def divide_factors(group, dtype):
 
 
 def sizes_in_bytes(parameters) -> list:
-    return [
-        p._orig_size.numel() * (p.param_dtype or p.orig_dtype).itemsize for p in parameters
-    ]
+    return [p._orig_size.numel() * (p.param_dtype or p.orig_dtype).itemsize for p in parameters]
 
 
 def runs(parameters, key) -> list:

@@ -93,8 +93,8 @@ class GroupInStep:
     # Forward and backward of the module.
 
     def enter(self) -> None:
-        """Gathers the parameters, and sets the attributes of the modules. In a backward, a checkpoint is about
-        to run the forward again."""
+        """Gathers the parameters, and sets the attributes of the modules. In a backward, a checkpoint is
+        about to run the forward again."""
         wholes = Gathered.apply(self, *self.shards)
         for whole, parameter, attributes in zip(wholes, self.parameters, self.attributes):
             attributes.set(self.as_attribute(whole, parameter))

@@ -45,8 +45,8 @@ def dtensor(part, spec):
 
 
 class Gradients:
-    """The forms of the gradients of DTensors, as recorded steps have made them. Autograd gives a gradient other
-    placements than its parameter, for example Partial, and its part on a rank then has another size."""
+    """The forms of the gradients of DTensors, as recorded steps have made them. Autograd gives a gradient
+    other placements than its parameter, for example Partial, and its part on a rank then has another size."""
 
     def __init__(self):
         self.known = WeakTensorKeyDictionary()  # (spec, size of the part) by parameter

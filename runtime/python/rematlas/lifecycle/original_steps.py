@@ -1,0 +1,91 @@
+"""How the original runs the steps of a module that no plan runs."""
+
+import contextlib
+import logging
+
+from ..fallback.step_peaks import Runner, device_memory
+from . import past_forward
+
+log = logging.getLogger("rematlas")
+
+
+class OriginalSteps:
+    """The part of a PlannedModule that runs the original and tells why it runs."""
+
+    def run_original(self, args, kwargs, fits=None):
+        """Runs the original. `fits`: as in Fallback.evicts."""
+        self.count_original()
+        self.fallback.begin(fits)
+        with self.together.watching():
+            return self.form.run_original(args, kwargs)
+
+    @contextlib.contextmanager
+    def forwarding_original(self):
+        """A context around the original's forward. Calls of the module within it also run the original."""
+        self.is_forwarding = True
+        try:
+            yield
+        finally:
+            self.is_forwarding = False
+
+    def leave_alone(self, bystander, args, kwargs):
+        """Runs the original, because the bystander watches or replaces the ops of the call."""
+        about = self.fallback.about_the_budget(None)
+        if about and not bystander.allows_eviction:
+            about = ", and may go beyond the budget"
+        self.refusals.note_left_alone(f"under {bystander.name}", bystander.advice, about)
+        if bystander.allows_eviction:
+            return self.run_original(args, kwargs)
+        self.count_original()
+        with self.together.watching():
+            return self.form.run_original(args, kwargs)
+
+    def note_gradients_past_forward(self) -> None:
+        """Called when a parameter gets a gradient without a call of the module that has gradients enabled."""
+        about = "" if self.options.budget_bytes is None else ", and may go beyond the budget"
+        self.refusals.note_left_alone(*past_forward.how_and_advice(), about)
+
+    def close_past_forward(self) -> None:
+        self.past_forward.close()
+        self.past_forward = None
+
+    def note_original(self, why) -> None:
+        """Called when the plan cannot run a step that begins."""
+        self.tell_of_original(why, self.fallback.about_the_budget(None))
+
+    def note_original_backward(self, why) -> None:
+        """Called when the plan cannot run the backward of a step whose forward it has run. Such a step does
+        not run under eviction."""
+        may_exceed = "" if self.options.budget_bytes is None else ", and may go beyond the budget"
+        self.tell_of_original(why, f" in their backward{may_exceed}")
+
+    def tell_of_original(self, why, how) -> None:
+        self.why_original = why
+        level = logging.WARNING if self.refusals.is_first(why) else logging.INFO
+        log.log(level, "rematlas: %s; such steps run the original%s", why, how)
+
+    def leave_plan(self, why) -> None:
+        """Called when the plan could not run the forward of a step, so that the original runs the step."""
+        self.together.stay_with_plan(why)
+        if self.updates is not None:
+            self.updates.note_original()
+        self.note_original(why)
+
+    def leave_plan_in_backward(self, plan, why) -> None:
+        """Called when the original runs a step again whose forward the plan has run."""
+        self.together.stay_with_plan(why)
+        if self.updates is not None:
+            self.updates.note_original()
+        plan.left_steps += 1
+        self.replayed -= 1
+        self.original_backwards += 1
+        self.note_original_backward(why)
+        self.count_original()
+
+    def count_original(self, runner=Runner.ORIGINAL) -> None:
+        """Called when the original runs a step. Frees those arenas of plans in which no tensor lies, because
+        this step does not use them."""
+        self.original += 1
+        if self.options.budget_bytes is not None:
+            device_memory.release_idle_arenas(self.device())
+        self.peaks.note_runner(runner)
