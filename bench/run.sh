@@ -23,6 +23,7 @@ fi
 # The comparison with torch.compile takes about an hour.
 REMATLAS_PROGRAMS=$bin "$python" "$here/compile/compile.py" --output "$here/results/compile_cpu.csv"
 "$python" "$here/compile/claims.py" "$here/results/compile_cpu.csv" || true
+REMATLAS_PROGRAMS=$bin "$python" "$here/several_gpus/fsdp.py" --output "$here/results/fsdp_cpu.csv"
 "$python" "$here/papers/page.py"  # the tables of docs/papers.md
 if command -v chromium >/dev/null; then
     python3 "$here/browser/report_page.py" "$bin" | tee "$here/results/browser.csv"

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "runtime/dispatch/collectives.h"
+
 namespace rematlas {
 namespace {
 
@@ -50,7 +52,13 @@ class Builder {
                 if (operand != no_operand && value_of(operand) >= 0) visit(value_of(operand));
     }
 
+    /// Gives constants with equal contents one tensor. In a step with collectives short constants stay apart:
+    /// numbers such as the first row of a rank's part are equal by chance, and the ranks' graphs must be equal.
     void unite_constants() {
+        constexpr std::int64_t is_short = 64;  // bytes
+        const bool with_others =
+            std::any_of(recording_.ops.begin(), recording_.ops.end(),
+                        [](const RecordedOp& op) { return is_collective(op.tape.name); });
         std::map<std::string, int> first;
         std::vector<int> united(recording_.values.size());
         std::set<int> written;
@@ -59,7 +67,8 @@ class Builder {
         for (std::size_t v = 0; v < united.size(); ++v) {
             united[v] = static_cast<int>(v);
             const RecordedValue& value = recording_.values[v];
-            if (value.kind == TensorKind::constant && !written.contains(united[v]))
+            if (value.kind == TensorKind::constant && !written.contains(united[v]) &&
+                !(with_others && value.bytes <= is_short))
                 united[v] = first.try_emplace(value.contents, united[v]).first->second;
         }
         for (Operand& operand : recording_.operands)

@@ -14,6 +14,7 @@
 #include "runtime/replay/room.h"
 #include "runtime/training/original_of_frame.h"
 #include "runtime/training/python_error.h"
+#include "runtime/training/wire_bytes.h"
 
 namespace rematlas {
 namespace {
@@ -176,6 +177,7 @@ std::string TorchPlan::answer() {
                  {"output_bytes", outputs},
                  {"written_bytes", written_bytes},
                  {"kept_by_loss_bytes", planner->kept_by_loss().value},
+                 {"whole_wire_bytes", wire_bytes(graph, tape).value},
                  {"unused_outputs", tape.unused_outputs},
                  {"busy", planner->busy()}};
     const Schedule* found = schedule();
@@ -204,6 +206,7 @@ std::string TorchPlan::answer() {
                 room->context.value + device->bytes_of_segments_in_use() - arena +
                 std::max(room->reserved.value - residents_on_device(graph, found->homes).value, arena);
         }
+        item["wire_bytes"] = wire_bytes(graph, tape, found->steps).value;
         item["solver"] = found->solver;
         item["peak_bytes"] = found->peak.value;
         item["budget_bytes"] = found->budget.value;

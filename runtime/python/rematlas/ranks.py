@@ -1,17 +1,19 @@
-"""Lets the processes of one training use one plan: rank 0 makes the plan, and the other processes receive it
+"""Lets the ranks that train one module use one plan: one of them makes the plan, and the others receive it
 through the store of the process group.
 
-A process asks for a plan by the digest of its graph, so the plan that it receives has the same ops on the
-same tensors. If rank 0 has a graph with other shapes, the process plans alone.
+The rank that calls its module first leads. A rank asks for a plan by the digest of its graph, so the plan
+that it receives has the same ops on the same tensors. If the leading rank has a graph with other shapes, a
+rank plans alone.
 """
 
 import hashlib
 import json
 import time
 
+import torch
 import torch.distributed as dist
 
-GRACE = 5.0  # seconds in which rank 0 must begin to plan this graph after it has answered for another one
+GRACE = 5.0  # seconds in which the leading rank must begin with a graph after it has answered for another one
 MEASURED = ("time_ns", "workspace_bytes")  # facts about an op that differ between processes
 
 
@@ -20,10 +22,6 @@ def store():
     if not (dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1):
         return None
     return dist.distributed_c10d._get_default_store()
-
-
-def leads() -> bool:
-    return dist.get_rank() == 0
 
 
 def digest(plan) -> str:
@@ -37,23 +35,38 @@ def digest(plan) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-class Shared:
-    """One plan that all ranks use. `asked`: everything except the graph that the plan depends on (budget,
-    solver, options), as text. `seconds`: how long to wait for the plan."""
+class Team:
+    """The ranks that train a module with the same parameters. The stages of a pipeline are several teams.
+    `number`: the number of the module among those of the process."""
 
-    def __init__(self, plan, asked: str, seconds: float):
+    def __init__(self, number, module):
+        named = [(name, *facts_of(parameter)) for name, parameter in module.named_parameters()]
+        self.key = f"rematlas/modules/{number}/{hashlib.sha256(json.dumps(named).encode()).hexdigest()}"
+        self.leads = store().add(f"{self.key}/members", 1) == 1
+
+
+def facts_of(parameter) -> tuple:
+    return () if torch.nn.parameter.is_lazy(parameter) else (list(parameter.shape), str(parameter.dtype))
+
+
+class Shared:
+    """One plan that the ranks of a team use. `asked`: everything except the graph that the plan depends on
+    (budget, solver, options), as text. `seconds`: how long to wait for the plan. `is_needed`: whether this
+    rank cannot plan alone."""
+
+    def __init__(self, team, plan, asked: str, seconds: float, is_needed: bool):
         self.store = store()
-        question = f"rematlas/{hashlib.sha256(asked.encode()).hexdigest()}"
-        self.key = f"{question}/{digest(plan)}"
-        self.begun = f"{self.key}/begun"  # set when rank 0 begins to plan this graph
-        self.answers = f"{question}/answers"  # key of the number of graphs that rank 0 has answered for
+        self.key = f"{team.key}/{hashlib.sha256(asked.encode()).hexdigest()}/{digest(plan)}"
+        self.begun = f"{self.key}/begun"  # set when the leading rank begins to plan this graph
+        self.answers = f"{team.key}/answers"  # key of the number of graphs that it has answered for
         self.end = time.monotonic() + seconds
-        self.known_answers = self.store.add(self.answers, 0)
+        self.is_needed = is_needed
         self.identity = ""  # a digest of the plan that the ranks share, once there is one
-        # None until rank 0 has answered for another graph; then the time by which it must begin with this one
+        # None until the leading rank has answered for a graph; then the time by which it must begin with this
+        # one
         self.begin_by = None
-        # Rank 0 also takes a plan that it has made before for an equal step.
-        self.is_received = not leads() or self.store.check([self.key])
+        # The leading rank also takes a plan that it has made before for an equal step.
+        self.is_received = not team.leads or self.store.check([self.key])
         if not self.is_received:
             self.store.set(self.begun, b"1")
 
@@ -70,12 +83,12 @@ class Shared:
         self.store.add(self.answers, 1)
 
     def waits(self) -> bool:
-        """Says whether rank 0 may still answer. If rank 0 has answered for another graph meanwhile, it must
-        begin to plan this graph within GRACE seconds."""
+        """Says whether the leading rank may still answer. If it has answered for another graph, it must begin
+        to plan this graph within GRACE seconds."""
         if self.store.check([self.key]):
             return False
         now = time.monotonic()
-        if self.begin_by is None and self.store.add(self.answers, 0) > self.known_answers:
+        if self.begin_by is None and not self.is_needed and self.store.add(self.answers, 0) > 0:
             self.begin_by = now + GRACE
         is_hopeless = (
             self.begin_by is not None and now >= self.begin_by and not self.store.check([self.begun])
@@ -83,8 +96,8 @@ class Shared:
         return now < self.end and not is_hopeless
 
     def received(self, plan):
-        """Returns `plan`, a plan of this process, with the schedule of rank 0. Returns the reason as text if
-        rank 0 has no plan; None if it has sent nothing."""
+        """Returns `plan`, a plan of this process, with the schedule of the leading rank. Returns the reason
+        as text if the leading rank has no plan; None if it has sent nothing."""
         if not self.store.check([self.key]):
             return None
         data = self.store.get(self.key)

@@ -28,6 +28,7 @@ ANSWERED = (
         "device_bytes",
     ),
     *("host_peak_bytes", "overhead", "bound", "gap", "solver", "ops", "whole_peak_bytes", "resident_bytes"),
+    *("wire_bytes", "whole_wire_bytes"),
 )
 
 
@@ -55,6 +56,8 @@ class PlanInfo:
     - `device_bytes`: on a GPU, the memory that the device must have for the step, the `beside_bytes`, the
       driver and other processes
     - `overhead`, `bound`, `gap`: the predicted overhead, a proven lower bound on it, and the gap between them
+    - `wire_bytes`, `whole_wire_bytes`: the bytes that collectives bring to this rank in a step, under the plan
+      and without recomputation
     - `solver`: the name of the solver
     - `compared`: the number of steps in which the plan was compared with the original
     - `last`: figures of the last step that the plan ran, by name
@@ -82,10 +85,15 @@ class PlanInfo:
         bound = "none" if self.bound is None else format(self.bound, ".4f")
         needs = f", needs {self.device_bytes} bytes of the device" if self.device_bytes else ""
         compared = "" if self.compared else ", not compared with the original yet"
+        wire = (
+            f", {self.wire_bytes} bytes from other ranks ({self.whole_wire_bytes} without recomputation)"
+            if self.wire_bytes
+            else ""
+        )
         return (
             f"{', '.join(self.inputs)}: {self.ops} ops, peak {at_most}{self.peak_bytes} bytes of"
             f" {self.budget_bytes} ({self.whole_peak_bytes} without recomputation), overhead"
-            f" {self.overhead:.4f} by {self.solver}, bound {bound}{needs}{compared}"
+            f" {self.overhead:.4f} by {self.solver}, bound {bound}{needs}{wire}{compared}"
         )
 
 

@@ -57,6 +57,7 @@ class PlanAnswer:
     output_bytes: int
     written_bytes: int  # bytes of the buffers that the step writes to
     kept_by_loss_bytes: int
+    whole_wire_bytes: int  # the bytes that collectives bring to this rank, without recomputation
     unused_outputs: list
     torch: str = ""  # the version of torch that the step was recorded with
     updates: str = ""  # how the optimizer's updates run, if the step includes them
@@ -76,6 +77,7 @@ class PlanAnswer:
     budget_bytes: int | None = None
     overhead: float | None = None
     host_peak_bytes: int | None = None
+    wire_bytes: int | None = None  # the bytes that collectives bring to this rank under the plan
     bound: float | None = None
     gap: float | None = None
 

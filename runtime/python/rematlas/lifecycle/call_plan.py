@@ -5,7 +5,6 @@ import logging
 import time
 import weakref
 
-from .. import ranks
 from ..calls.modes import generators_put_back
 from ..compiled.compiled_plan import CompiledPlan
 from ..compiled.memory import other_bytes
@@ -243,10 +242,10 @@ class CallPlan:
         self.plan.leave_spare(second.spare)
         if not self.passes_gate():
             return
-        if ranks.store() is not None:
+        if owner.together.team is not None:
             options = owner.options
             asked = [str(options.budget), options.solver, options.config, options.time_limit, owner.frames]
-            self.plan.share(ranks.Shared(compiled, json.dumps(asked), 60 + 3 * options.time_limit))
+            self.plan.share(owner.together.shared(compiled, json.dumps(asked), 60 + 3 * options.time_limit))
         self.start_planning()
 
     def start_planning(self) -> None:

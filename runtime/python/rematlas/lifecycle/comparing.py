@@ -56,7 +56,7 @@ class Comparing(Unplanned):
         else:
             comparison.end(forward.tensors)
         self.call_plan.open_steps.append(Compared(comparison, plan.sums, why, owner.regions.now))
-        return output
+        return forward.for_caller(output)
 
     def settle_compared(self, step) -> None:
         call_plan, comparison, verdict = self.call_plan, step.comparison, step.comparison.verdict()

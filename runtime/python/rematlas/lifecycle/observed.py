@@ -8,6 +8,7 @@ from ..calls.assignments import in_order
 from ..calls.call_inputs import unfit_class
 from ..calls.kept_tensors import is_kept
 from ..calls.module_hooks import BeforeForward
+from ..sharded import outputs
 from . import gate
 from .step_plan import Kept, Returned
 
@@ -88,13 +89,26 @@ class ObservedForward:
         self.before = BeforeForward(owner.module)
         self.log = effects.Log(frozenset(owner.state.counted))
         self.returned, self.tensors, self.why = Returned(None, [], ()), [], ""
+        self.dtensors = ()  # OutputForms of the outputs that are DTensors
 
     def run(self, given):
-        """Runs the forward on the tensors `given`, and returns the output for the caller."""
+        """Runs the forward on the tensors `given`, and returns the output, with parts in place of DTensors.
+        `for_caller` returns it as the caller gets it."""
         module, call = self.owner.module, self.call
         logs = self.log if self.log.known else contextlib.nullcontext()
         with self.owner.forwarding_original(), logs, call.offloading.aside(module, call.device):
-            return call.run(self.owner.form.recorded_forward(self.watch, self.bound, self.refuse), given)
+            output = call.run(self.owner.form.recorded_forward(self.watch, self.bound, self.refuse), given)
+            try:
+                output, self.dtensors = self.owner.form.parts_of_output(output)
+            except Exception as error:
+                self.why = f"the module returns what cannot be described: {error}"
+            if self.dtensors is None:
+                self.why, self.dtensors = outputs.UNKNOWN, ()
+            return output
+
+    def for_caller(self, output):
+        """Returns the output as the caller gets it, when the recording or comparison knows its tensors."""
+        return outputs.with_wholes(output, self.dtensors)
 
     def look_at(self, output, given) -> None:
         """Notes what the forward has returned and changed."""
@@ -109,7 +123,7 @@ class ObservedForward:
         new = state.note_assigned(self.before.assigned())
         new += state.note_counted(self.before.effects.changed(), self.watch)
         forward = gate.RunForward(self.call, self.before, lambda: state.change_within(self.watch))
-        self.why = gate.why_no_forward(forward)
+        self.why = self.why or gate.why_no_forward(forward)
         if new:
             self.why = self.why or f"the forward sets {', '.join(new)} of a module for the first time"
         for tensor in self.tensors:
@@ -122,7 +136,7 @@ class ObservedForward:
         self.why = self.why or why
         self.tensors += self.log.tensors
         sources = structure.sources(self.tensors, self.bound, given)
-        self.returned = Returned(template, sources, kept, made)
+        self.returned = Returned(template, sources, kept, made, self.dtensors)
 
     def change_before_failure(self) -> str:
         """Called when the forward has failed. Returns a text about a change that the forward had made

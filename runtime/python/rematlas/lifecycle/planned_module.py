@@ -12,6 +12,7 @@ import weakref
 import torch
 from torch._C._dynamo.eval_frame import set_eval_frame
 
+from .. import ranks
 from ..calls import modes, structure
 from ..calls.call import Call
 from ..calls.call_inputs import describe, geometry, unfit
@@ -145,6 +146,8 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
     def take_form(self, form) -> None:
         """Called before the first call, when the module is known to be whole."""
         self.form = form
+        if ranks.store() is not None:
+            self.together.team = ranks.Team(self.together.number, self.module)
         if not form.is_sharded:
             return
         self.together.note(form.process_groups())

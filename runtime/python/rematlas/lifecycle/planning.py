@@ -48,7 +48,7 @@ class Planning(Unplanned):
                 shared.publish(plan.compiled)
                 plan.identity = shared.identity
             else:
-                shared.publish_refusal(answer.error or "rank 0 found no plan within the budget")
+                shared.publish_refusal(answer.error or "the leading rank found no plan within the budget")
         if answer.error is not None:
             call_plan.refuse(answer.error)
         elif answer.infeasible is None:
@@ -92,8 +92,8 @@ class Planning(Unplanned):
         call_plan.refuse(room.text(), room.error(), room)
 
     def receive(self, shared) -> None:
-        """Takes the plan of rank 0. If rank 0 has refused the step, this process refuses it, too. If no plan
-        comes from rank 0, or its plan does not fit here, this process plans alone."""
+        """Takes the plan of the leading rank. If that rank has refused the step, this rank refuses it, too.
+        If no plan comes, or the plan does not fit here, this rank plans alone."""
         owner, call_plan, plan = self.owner, self.call_plan, self.call_plan.plan
         found = shared.received(plan.compiled)
         if isinstance(found, str):
@@ -105,10 +105,11 @@ class Planning(Unplanned):
             how = "is none" if found is None else "does not fit here"
             if owner.together.is_on:
                 call_plan.refuse(
-                    f"the plan of rank 0 {how}, and ranks that exchange data in their steps need one plan"
+                    f"the leading rank's plan for a step with these ops and sizes {how}, and ranks that"
+                    " exchange data in their steps need one plan"
                 )
                 return
-            log.warning("rematlas: the plan of rank 0 %s: this process plans alone", how)
+            log.warning("rematlas: the plan of the leading rank %s: this process plans alone", how)
             call_plan.start_planning()
             return
         plan.be_replaced_by(found)

@@ -104,7 +104,7 @@ class Recording(Unplanned):
         region = owner.regions.now
         recorded = Recorded(recording, forward.returned, others, region=region, spare=spare)
         call_plan.open_steps.append(recorded)
-        return output, None, ""
+        return forward.for_caller(output), None, ""
 
     # Between the steps.
 

@@ -6,6 +6,7 @@ import typing
 from ..calls import effects, structure
 from ..calls.assignments import dictionary_at, places_of
 from ..loss_head.language_models import chunks_of
+from ..sharded.outputs import with_wholes
 from ..updates.kept_between_steps import KeptBetweenSteps
 from ..updates.update_rule import Role
 from .packing import Packing
@@ -43,6 +44,7 @@ class Returned(typing.NamedTuple):
     sources: list  # for each output tensor: ("input", i), ("tensor", i) or ("plan", place)
     kept: tuple  # Kept objects; the tensors in these attributes are outputs, too, after the returned tensors
     effects: tuple = ()  # Effect objects; the numbers that they log are the last outputs
+    dtensors: tuple = ()  # OutputForms of the outputs that are DTensors
 
     def rebuild(self, outputs, inputs, tensors):
         """Makes the forward's return value from the plan's outputs, and sets the attributes that the forward
@@ -58,7 +60,7 @@ class Returned(typing.NamedTuple):
                 kept.put(further[: kept.count])
                 further = further[kept.count :]
             effects.apply(self.effects, further)
-        return structure.rebuild(self.template, placed)
+        return with_wholes(structure.rebuild(self.template, placed), self.dtensors)
 
     def outputs(self) -> int:
         """Returns how many tensors the forward returns to the caller."""
@@ -92,7 +94,7 @@ class StepPlan:
         self.compiled = compiled
         self.returned = returned
         self.is_one_output = (
-            not (returned.kept or returned.effects)
+            not (returned.kept or returned.effects or returned.dtensors)
             and returned.template == "tensor"
             and returned.sources[0][0] == "plan"
         )

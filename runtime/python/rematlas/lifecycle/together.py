@@ -45,6 +45,7 @@ class Together:
     def __init__(self, name):
         self.name = name
         self.number = next(numbers)
+        self.team = None  # ranks.Team, from the first call on; None if this process trains alone
         self.groups = []  # names of the process groups, in the order in which the step was seen to use them
         self.meetings = 0  # how often the ranks have told each other their course
 
@@ -76,6 +77,10 @@ class Together:
                 "rematlas: the step exchanges data with other ranks, so it is not planned from shapes"
             )
         return bool(recording.groups())
+
+    def shared(self, plan, asked, seconds) -> ranks.Shared:
+        """Returns the plan that this rank shares with its team, see ranks.Shared."""
+        return ranks.Shared(self.team, plan, asked, seconds, self.is_on)
 
     def keeps_from_plan(self, call_plan) -> bool:
         """Called before each forward, when what has happened since the last forward is settled. Says whether

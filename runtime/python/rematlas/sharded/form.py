@@ -15,6 +15,7 @@ import torch
 from ..calls.offloading import storage_of
 from . import fsdp
 from .gathered import GroupInStep, is_backward
+from .outputs import OutputForms
 from .parts import Whole, dtensor, gradients, is_dtensor, padded_parts
 
 CHANGED = (
@@ -40,6 +41,10 @@ class PlainForm:
         `refuse` takes a reason, if the step cannot be recorded and a later one can."""
         return self.module.forward
 
+    def parts_of_output(self, output):
+        """Returns the output of the recorded forward as the step makes it, see OutputForms.parts."""
+        return output, ()
+
     def process_groups(self) -> list:
         return []
 
@@ -59,6 +64,7 @@ class ShardedForm(PlainForm):
 
     def __init__(self, module):
         super().__init__(module)
+        self.outputs = OutputForms()
         self.step = None  # the OwnStep whose forward or backward runs
         self.states = fsdp.states_in(module)
         for _, state in self.states:
@@ -72,6 +78,9 @@ class ShardedForm(PlainForm):
         self.hooks = {
             each: fsdp.Hooks(self, each, state) for each, state in self.states if not self.why_never
         }
+
+    def parts_of_output(self, output):
+        return self.outputs.parts(output)
 
     def process_groups(self) -> list:
         found = {}

@@ -136,12 +136,18 @@ def left_alone(state) -> LeftAlone | None:
         if not (group.reduce_grads and reduces_all):
             return UNREDUCED
         if getattr(group, "_partial_reduce_output", None) is not None or any(
-            parameter.unsharded_accumulated_grad is not None for parameter in group.fsdp_params
+            map(holds_gradient, group.fsdp_params)
         ):
             return UNREDUCED
         if not group.is_sharded:
             return LeftAlone("with parameters that are gathered before (unshard)", "leave unshard out")
     return None
+
+
+def holds_gradient(parameter) -> bool:
+    """Says whether FSDP2 holds a gradient of the gathered parameter, which is still to be reduced."""
+    whole = getattr(parameter, "_unsharded_param", None)
+    return parameter.unsharded_accumulated_grad is not None or (whole is not None and whole.grad is not None)
 
 
 def with_cast_inputs(state, args, kwargs):

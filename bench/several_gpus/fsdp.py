@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+"""One plan for a rank beside FSDP2 with its switches, on Gloo processes: CSV of name,run,value,unit.
+
+    fsdp.py [--output FILE] [--ranks N] [--blocks N] [--width N] [--budgets SHARE ...]
+
+A GPT is trained under `fully_shard` on blocks and root in four ways: `reshard_after_forward` False and True,
+each without checkpoints and with one around each block (FSDP2 gathers the weights of a block, the checkpoint
+is within). Then one plan trains it, under a budget of the measured peak of each of the four, and under
+budgets that are shares of the smallest peak. REMATLAS_PROGRAMS names the build.
+
+`peak`: the most bytes of tensors in the process during a step. `gathered`: the bytes of weights that a rank
+receives in a step. `recomputed`: the time of ops that are no collectives and run again, as a share of the
+time of all such ops of a step; the times are those of the recorded step. Bits are those of FSDP2: the bench
+fails if weights differ after the steps.
+"""
+
+import argparse
+import collections
+import csv
+import hashlib
+import json
+import os
+import pathlib
+import socket
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "runtime" / "python")]
+
+import torch  # noqa: E402
+import torch.distributed as dist  # noqa: E402
+import torch.multiprocessing as multiprocessing  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.distributed.fsdp import fully_shard  # noqa: E402
+from torch.distributed.fsdp._fully_shard import _fsdp_param_group  # noqa: E402
+from torch.nn import functional  # noqa: E402
+from torch.utils.checkpoint import checkpoint  # noqa: E402
+
+import rematlas  # noqa: E402
+from rematlas.library import ops  # noqa: E402
+
+STEPS = 12
+WORDS, BATCH, LENGTH, HEAD = 512, 4, 64, 64
+WAYS = [(reshards, checkpoints) for checkpoints in (False, True) for reshards in (False, True)]
+WITHOUT = "FSDP2 reshards=False checkpoints=False"
+UNITS = {"peak": "bytes", "gathered": "bytes", "recomputed": "of the ops' time", "refused": ""}
+
+
+class Block(nn.Module):
+    def __init__(self, width, checkpoints):
+        super().__init__()
+        self.checkpoints = checkpoints
+        self.n1, self.n2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.o = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def compute(self, x):
+        q, k, v = (
+            part.view(*x.shape[:2], -1, HEAD).transpose(1, 2) for part in self.qkv(self.n1(x)).chunk(3, -1)
+        )
+        mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.o(mixed.transpose(1, 2).flatten(2))
+        return x + self.down(functional.gelu(self.up(self.n2(x))))
+
+    def forward(self, x):
+        return checkpoint(self.compute, x, use_reentrant=False) if self.checkpoints else self.compute(x)
+
+
+class GPT(nn.Module):
+    def __init__(self, width, blocks, checkpoints):
+        super().__init__()
+        self.embedding = nn.Embedding(WORDS, width)
+        self.blocks = nn.ModuleList(Block(width, checkpoints) for _ in range(blocks))
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, WORDS)
+
+    def forward(self, words):
+        x = self.embedding(words)
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.norm(x))
+
+
+def model_of(options, reshards=True, checkpoints=False):
+    torch.manual_seed(0)
+    model = GPT(options.width, options.blocks, checkpoints)
+    for block in model.blocks:
+        fully_shard(block, reshard_after_forward=reshards)
+    fully_shard(model, reshard_after_forward=reshards)
+    return model
+
+
+class Gathers:
+    """Counts the bytes that FSDP2's gathers bring to this rank, while it is in force."""
+
+    def __enter__(self):
+        self.bytes = 0
+        self.replaced = _fsdp_param_group.foreach_all_gather
+        _fsdp_param_group.foreach_all_gather = self.gather
+        return self
+
+    def __exit__(self, *_):
+        _fsdp_param_group.foreach_all_gather = self.replaced
+
+    def gather(self, *given, **options):
+        made = self.replaced(*given, **options)
+        count = dist.get_world_size()
+        self.bytes += made.all_gather_output.nbytes // count * (count - 1)
+        return made
+
+
+def train(model, rank, after=lambda step: None):
+    """Returns the bytes of the highest peak of the last three steps."""
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
+    numbers, peak = torch.Generator().manual_seed(rank), 0
+    for step in range(STEPS):
+        words = torch.randint(0, WORDS, (BATCH, LENGTH), generator=numbers)
+        ops.reset_counted_peak()
+        functional.cross_entropy(model(words).flatten(0, 1), words.flatten()).backward()
+        if step >= STEPS - 3:
+            peak = max(peak, ops.counted_peak_bytes())
+        optimizer.step()
+        optimizer.zero_grad()
+        after(step)
+    return peak
+
+
+def largest(value) -> int:
+    """Returns the largest value among the ranks, which must all ask for the same budget."""
+    values = torch.tensor(value)
+    dist.all_reduce(values, dist.ReduceOp.MAX)
+    return values.item()
+
+
+def digest_of(model) -> str:
+    """Returns a digest of this rank's parts of the weights."""
+    parts = (parameter.to_local().detach().numpy().tobytes() for parameter in model.parameters())
+    return hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+class Step:
+    """A plan's step. `runs`: how often each op runs in a step."""
+
+    def __init__(self, model):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "step.plan"
+            rematlas.status(model).save(path)
+            head, _, rest = path.read_bytes().partition(b"\n")
+        graph_bytes = json.loads(head)["graph_bytes"]
+        graph, schedule = json.loads(rest[:graph_bytes]), json.loads(rest[graph_bytes:])
+        self.ops = graph["ops"]
+        self.runs = collections.Counter(
+            number for kind, number in schedule["steps"] if kind in ("run", "run_inplace")
+        )
+        self.bytes = {tensor["id"]: tensor["bytes"] for tensor in graph["tensors"]}
+
+    def computes(self):
+        return [op for op in self.ops if "_c10d_functional" not in op["name"]]
+
+    def recomputed(self) -> float:
+        again = sum((self.runs[op["id"]] - 1) * op["time_ns"] for op in self.computes())
+        return again / sum(op["time_ns"] for op in self.computes())
+
+    def gathered(self) -> int:
+        gathers = [op for op in self.ops if "all_gather" in op["name"]]
+        return sum(
+            self.runs[op["id"]]
+            * (sum(map(self.bytes.get, op["outputs"])) - sum(map(self.bytes.get, op["inputs"])))
+            for op in gathers
+        )
+
+    def share_of_blocks(self) -> float:
+        """Returns the time of the blocks' forward ops, which a checkpoint around each block runs again."""
+        forward = [
+            op["time_ns"]
+            for op in self.computes()
+            if op["phase"] == "forward" and op.get("module", "").startswith("blocks.")
+        ]
+        return sum(forward) / sum(op["time_ns"] for op in self.computes())
+
+
+def fsdp(rank, options, reshards, checkpoints) -> dict:
+    model = model_of(options, reshards, checkpoints)
+    with Gathers() as gathers:
+        peak = largest(train(model, rank))
+    return {"peak": peak, "gathered": gathers.bytes // STEPS, "digest": digest_of(model)}
+
+
+def planned(rank, options, budget) -> dict:
+    model = rematlas.apply(model_of(options), budget, time_limit=options.time_limit)
+    peak = largest(train(model, rank, lambda step: rematlas.status(model).wait()))
+    status = rematlas.status(model)
+    if status.state != "planned":
+        return {"refused": status.reason.replace(",", ";")}
+    step = Step(model)
+    found = {"peak": peak, "gathered": step.gathered(), "recomputed": round(step.recomputed(), 4)}
+    return found | {"digest": digest_of(model), "blocks": round(step.share_of_blocks(), 4)}
+
+
+def run(rank, port, options, results, function, given) -> None:
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo")
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", rank=rank, world_size=options.ranks)
+    found = function(rank, options, *given)
+    if rank == 0:
+        results.put(found)
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+class Bench:
+    """Each way of training runs in processes of its own."""
+
+    def __init__(self, options):
+        self.options, self.rows = options, [("name", "run", "value", "unit")]
+
+    def on_ranks(self, function, *given) -> dict:
+        results = multiprocessing.get_context("spawn").SimpleQueue()
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        arguments = port, self.options, results, function, given
+        multiprocessing.spawn(run, arguments, nprocs=self.options.ranks)
+        return results.get()
+
+    def add(self, name, found) -> None:
+        for what, unit in UNITS.items():
+            if what in found:
+                self.rows.append((name, what, found[what], unit))
+                print(",".join(map(str, self.rows[-1])), flush=True)
+
+    def run(self) -> None:
+        ways = {
+            f"FSDP2 reshards={reshards} checkpoints={checkpoints}": self.on_ranks(fsdp, reshards, checkpoints)
+            for reshards, checkpoints in WAYS
+        }
+        least = min(found["peak"] for found in ways.values())
+        plans = {f"a plan at the peak of {name}": found["peak"] for name, found in ways.items()}
+        plans |= {
+            f"a plan at {share} % of the least peak": least * share // 100 for share in self.options.budgets
+        }
+        blocks = 0.0
+        for name, budget in plans.items():
+            found = self.on_ranks(planned, budget)
+            if found.get("digest", ways[WITHOUT]["digest"]) != ways[WITHOUT]["digest"]:
+                raise SystemExit(f"{name}: other weights than those of FSDP2")
+            blocks = found.get("blocks", blocks)
+            self.add(name, found)
+        for name, found in ways.items():
+            self.add(name, found | {"recomputed": blocks if name.endswith("checkpoints=True") else 0.0})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--output")
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--blocks", type=int, default=6)
+    parser.add_argument("--width", type=int, default=256)
+    parser.add_argument("--budgets", type=int, nargs="*", default=[95, 90, 85, 80])
+    parser.add_argument("--time-limit", type=float, default=10.0)
+    options = parser.parse_args()
+    bench = Bench(options)
+    bench.run()
+    if options.output:
+        with open(options.output, "w", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(bench.rows)
+
+
+if __name__ == "__main__":
+    main()
