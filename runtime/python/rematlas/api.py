@@ -76,17 +76,17 @@ def apply(
     """Changes the module in place, and returns it: in train mode its forward and backward run by a plan. The
     first calls are recorded; then the step is planned in the background. Raises TypeError and ValueError.
 
-    `model`: a torch.nn.Module; of a DistributedDataParallel the module within it is planned. `budget`: bytes
-    of all tensors of the process on the model's device ("2GiB", or a number); or a share of the step's peak
-    without recomputation ("60%"); or a share of the part of that peak that is not resident ("60% of
-    activations"). The bytes that live beside the step are added to a share. `solver`: the name of a solver,
-    as in `rematlas solve`. `config`: a complete configuration of a solver (see `generate_config`), which is
-    used instead of `solver`. `time_limit`: seconds for each search; by default one for each 100 ops, from 2
-    to 30. `verify`: the number of real steps on which the plan is compared with the original before it is
-    used. `plan`: a plan that was made before, or its path; without a `budget`, the budget in bytes that the
-    plan was made for is kept. `shapes`: the most kinds of calls that are planned. `frames`: the number of
-    forwards that are open at a time; if more are open, the plan is made anew. `on_refuse`: "warn" warns once
-    and trains on with the original; "raise" raises rematlas.Refused.
+    `model`: a torch.nn.Module; of a DistributedDataParallel the module within it is planned; call fully_shard
+    and parallelize_module before. `budget`: bytes of all tensors of the process on the model's device
+    ("2GiB", or a number); or a share of the step's peak without recomputation ("60%"); or a share of the part
+    of that peak that is not resident ("60% of activations"). The bytes that live beside the step are added to
+    a share. `solver`: the name of a solver, as in `rematlas solve`. `config`: a complete configuration of a
+    solver (see `generate_config`), which is used instead of `solver`. `time_limit`: seconds for each search;
+    by default one for each 100 ops, from 2 to 30. `verify`: the number of real steps on which the plan is
+    compared with the original before it is used. `plan`: a plan that was made before, or its path; without a
+    `budget`, the budget in bytes that the plan was made for is kept. `shapes`: the most kinds of calls that
+    are planned. `frames`: the number of forwards that are open at a time; if more are open, the plan is made
+    anew. `on_refuse`: "warn" warns once and trains on with the original; "raise" raises rematlas.Refused.
 
     `arena`: whether the tensors of a step lie in one piece of memory that is laid out once, so that nothing
     fragments. The default is True on the CPU, and on a GPU unless PYTORCH_CUDA_ALLOC_CONF asks for expandable

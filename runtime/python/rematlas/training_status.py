@@ -56,8 +56,8 @@ class PlanInfo:
     - `device_bytes`: on a GPU, the memory that the device must have for the step, the `beside_bytes`, the
       driver and other processes
     - `overhead`, `bound`, `gap`: the predicted overhead, a proven lower bound on it, and the gap between them
-    - `wire_bytes`, `whole_wire_bytes`: the bytes that collectives bring to this rank in a step, under the plan
-      and without recomputation
+    - `wire_bytes`, `whole_wire_bytes`: the bytes that collectives bring to this rank in a step, under the
+      plan and without recomputation
     - `solver`: the name of the solver
     - `compared`: the number of steps in which the plan was compared with the original
     - `last`: figures of the last step that the plan ran, by name

@@ -1,9 +1,13 @@
 """Several Gloo processes train models whose parameters are divided among them by torch: FSDP2, tensor
 parallelism, and both. Losses and weights are those of training without plans, bit by bit."""
 
+import contextlib
 import dataclasses
+import datetime
 import os
+import random
 import tempfile
+import time
 import unittest
 
 import torch
@@ -18,6 +22,7 @@ from torch.distributed.tensor.parallel import (
     ColwiseParallel,
     RowwiseParallel,
     SequenceParallel,
+    loss_parallel,
     parallelize_module,
 )
 from torch.nn import functional
@@ -27,6 +32,8 @@ import rematlas
 from parallel_test import free_port
 
 WIDTH, HEAD, BATCH, LENGTH, BLOCKS = 64, 16, 4, 16, 3
+TIMEOUT = datetime.timedelta(minutes=5)  # of collectives
+SHORT = datetime.timedelta(seconds=15)  # the same where a rank ends
 
 
 def heads(x):
@@ -82,9 +89,12 @@ class Case:
     parallel: dict | None = None  # the layouts of a block, see parallelize_module
     checkpoints: str = ""
     reentrant: bool = False
+    loss_of_parts: bool = False  # the output is a DTensor, and the loss is computed on its parts
+    is_disturbed: bool = False  # each rank pauses before some steps, and does not wait for its plan
     accumulate: int = 1
     syncs_each: bool = True
     clip: float | None = None
+    dies_at: int | None = None  # the step before which rank 1 ends
     steps: int = 12
     restart: bool = False  # a distributed checkpoint is written, and read into a new model
 
@@ -132,6 +142,7 @@ OUTER = {
     "norm": SequenceParallel(),
     "head": ColwiseParallel(input_layouts=Shard(1), output_layouts=Replicate()),
 }
+OF_PARTS = {"head": ColwiseParallel(input_layouts=Shard(1), output_layouts=Shard(-1), use_local_output=False)}
 
 
 def model_of(case):
@@ -143,7 +154,7 @@ def model_of(case):
             layouts = {name: layout for name, layout in case.parallel.items() if hasattr(block, name)}
             parallelize_module(block, mesh["tensor"], layouts)
         if "n1" in case.parallel:
-            parallelize_module(model, mesh["tensor"], OUTER)
+            parallelize_module(model, mesh["tensor"], OUTER | (OF_PARTS if case.loss_of_parts else {}))
     if case.checkpoints == "within":
         model.blocks = nn.ModuleList(map(Checkpointed, model.blocks))
     shards = tuple(name for name in case.mesh if name != "tensor")
@@ -184,17 +195,25 @@ def train(case, rank, with_plan):
         rematlas.apply(model, **plan)
     optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
     numbers = torch.Generator().manual_seed(0 if case.parallel else rank)
-    losses = []
+    delays, losses = random.Random(rank), []
     for step in range(case.steps):
+        if with_plan and rank == 1 and step == case.dies_at:
+            os._exit(1)
         for part in range(case.accumulate):
             if not case.syncs_each:
                 model.set_requires_gradient_sync(part + 1 == case.accumulate)
             words = torch.randint(0, 101, (BATCH, LENGTH), generator=numbers)
-            loss = functional.cross_entropy(model(words).float().flatten(0, 1), words.flatten())
-            loss.backward()
-            if with_plan:
+            if case.is_disturbed:
+                time.sleep(delays.random() / 20)
+            with loss_parallel() if case.loss_of_parts else contextlib.nullcontext():
+                logits = model(words).flatten(0, 1)
+                loss = functional.cross_entropy(
+                    logits if case.loss_of_parts else logits.float(), words.flatten()
+                )
+                loss.backward()
+            if with_plan and not case.is_disturbed:
                 rematlas.status(model).wait()
-            losses.append(loss.item())
+            losses.append(local(loss).item())
         if case.clip is not None:
             nn.utils.clip_grad_norm_(model.parameters(), case.clip)
         optimizer.step()
@@ -205,7 +224,7 @@ def train(case, rank, with_plan):
                 rematlas.apply(model, **plan)
     model.eval()
     with torch.no_grad():
-        losses.append(model(words).square().mean().item())
+        losses.append(local(model(words)).square().mean().item())
     return losses, [local(parameter).clone() for parameter in model.parameters()], model
 
 
@@ -216,7 +235,8 @@ def local(parameter):
 def run(rank, port, case, results) -> None:
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo")
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", rank=rank, world_size=case.ranks)
+    timeout = TIMEOUT if case.dies_at is None else SHORT
+    dist.init_process_group("gloo", rank=rank, world_size=case.ranks, timeout=timeout)
     wanted, weights, _ = train(case, rank, False)
     losses, found, model = train(case, rank, True)
     status = rematlas.status(model)
@@ -224,9 +244,17 @@ def run(rank, port, case, results) -> None:
     peaks = [(plan.measured_peak_bytes, plan.peak_bytes) for plan in status.plans]
     results.put((rank, is_same, status.state, status.reason, status.replayed, peaks))
     rematlas.remove(model).train()
-    model(torch.zeros(1, 4, dtype=torch.long)).mean().backward()  # torch itself still runs the model
+    local(model(torch.zeros(1, 4, dtype=torch.long))).mean().backward()  # torch itself still runs the model
     dist.barrier()
     dist.destroy_process_group()
+
+
+def run_until_error(rank, port, case, results) -> None:
+    try:
+        run(rank, port, case, results)
+    except Exception as error:
+        results.put(str(error))
+        os._exit(1)
 
 
 class Sharded(unittest.TestCase):
@@ -260,7 +288,7 @@ class Sharded(unittest.TestCase):
 
     def test_mixed_precision_and_checkpoints(self):
         policy = MixedPrecisionPolicy(torch.bfloat16, torch.float32)
-        self.expect_planned(block=LlamaBlock, policy=policy, checkpoints="within")
+        self.expect_planned(block=LlamaBlock, policy=policy, checkpoints="within", budget="88%")
         self.expect_planned(policy=policy, checkpoints="around", accumulate=2)
 
     def test_shards_and_replicas_of_four_ranks(self):
@@ -272,6 +300,15 @@ class Sharded(unittest.TestCase):
     def test_gradients_with_other_placements_than_their_parameters(self):
         self.expect_planned(mesh={"tensor": 2}, parallel=SEQUENCES, words=104, clip=0.5, accumulate=2)
 
+    def test_outputs_that_are_dtensors(self):
+        self.expect_planned(mesh={"tensor": 2}, parallel=SEQUENCES, words=104, loss_of_parts=True)
+
+    def test_budgets_in_bytes_on_ranks_that_come_at_other_times(self):
+        for budget in (6_000_000, 3_100_000, 1_000_000):
+            found = self.outcomes(Case(budget=budget, is_disturbed=True))
+            self.assertEqual(found[0][0], found[1][0], budget)
+            self.assertEqual(found[0][2], found[1][2], budget)
+
     def test_a_mesh_of_shards_and_tensors(self):
         policy = MixedPrecisionPolicy(torch.bfloat16, torch.float32)
         mesh = {"shard": 2, "tensor": 2}
@@ -279,6 +316,19 @@ class Sharded(unittest.TestCase):
 
     def test_sums_of_gradients_that_are_not_reduced_run_the_original(self):
         self.expect_refused("summed before they are reduced", accumulate=2, syncs_each=False)
+
+    def test_the_others_end_with_an_error_when_a_rank_has_ended(self):
+        for step in (1, 8):  # recorded, planned
+            context = multiprocessing.get_context("spawn")
+            results, case = context.SimpleQueue(), Case(dies_at=step)
+            given = free_port(), case, results
+            ranks = [context.Process(target=run_until_error, args=(rank, *given)) for rank in range(2)]
+            for process in ranks:
+                process.start()
+            for process in ranks:
+                process.join()
+            self.assertEqual([process.exitcode for process in ranks], [1, 1])
+            self.assertRegex(results.get(), "closed by peer|have come to forward|[Tt]ime")
 
     def test_what_no_plan_can_gather_is_refused_by_name(self):
         self.expect_refused(

@@ -1,5 +1,5 @@
-"""Two Gloo processes train as they do without plans, even if their steps differ, or if FSDP2 shards their
-parameters."""
+"""Two Gloo processes train as they do without plans, even if their steps differ, if FSDP2 shards the
+parameters of their blocks, or if they are the stages of a pipeline."""
 
 import os
 import unittest
@@ -9,6 +9,7 @@ import torch.distributed as dist
 import torch.multiprocessing as multiprocessing
 from torch import nn
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+from torch.distributed.pipelining import PipelineStage, Schedule1F1B
 from torch.nn.parallel import DistributedDataParallel
 
 import rematlas
@@ -63,6 +64,27 @@ def shards_in_short_types(rank, with_plan):
     return losses, blocks
 
 
+def stages_of_a_pipeline(rank, with_plan):
+    """Returns the losses and the states of a stage. The two stages differ, and each has several open
+    forwards."""
+    module = nn.Sequential(Block(), Block()) if rank == 0 else nn.Sequential(Block(), nn.Linear(WIDTH, WIDTH))
+    if with_plan:
+        rematlas.apply(module, "95%", time_limit=1.0)
+    stage = PipelineStage(module, rank, 2, torch.device("cpu"))
+    schedule = Schedule1F1B(stage, 4, loss_fn=nn.functional.mse_loss)
+    optimizer = torch.optim.SGD(module.parameters(), 0.01)
+    numbers, losses = torch.Generator().manual_seed(0), []
+    for _ in range(8):
+        x = torch.randn(512, WIDTH, generator=numbers)
+        schedule.step(x) if rank == 0 else schedule.step(target=x, losses=losses)
+        optimizer.step()
+        optimizer.zero_grad()
+        if with_plan:
+            rematlas.status(module).wait()
+    weights = [value for parameter in module.parameters() for value in parameter.flatten().tolist()]
+    return [*map(float, losses), *weights], [module] if with_plan else []
+
+
 def run(rank, port, program, results) -> None:
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo")
     torch.set_num_threads(1)
@@ -90,11 +112,14 @@ class TwoProcesses(unittest.TestCase):
                 self.assertEqual((state, reason), ("planned", ""), f"rank {rank}")
                 self.assertGreater(replayed, 0, f"rank {rank}")
 
-    def test_a_rank_plans_alone_where_rank_0_has_another_graph(self):
+    def test_a_rank_plans_alone_where_the_leading_rank_has_another_graph(self):
         self.expect_plans(replicas_of_other_sizes)
 
     def test_a_plan_that_was_found_between_forwards_is_bound_in_the_next_one(self):
         self.expect_plans(shards_in_short_types)
+
+    def test_each_stage_of_a_pipeline_has_a_plan(self):
+        self.expect_plans(stages_of_a_pipeline)
 
 
 if __name__ == "__main__":

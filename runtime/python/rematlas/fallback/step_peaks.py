@@ -63,6 +63,7 @@ class StepPeaks:
         self.most = 0  # the peak bytes of all tensors in the present step so far
         self.beyond = {}  # by runner: the number of steps above the budget, and the largest of their peaks
         self.is_counted = False  # the present step is counted in `beyond`
+        self.can_evict = True  # online eviction can run steps that no plan runs
         self.is_measured = budget is not None
         if budget is not None:
             StepPeaks.of_process.add(self)
@@ -104,9 +105,11 @@ class StepPeaks:
 
     def advice(self, runner: Runner) -> str:
         """Returns a text that says how to keep the budget in steps of this runner. The text leaves out an
-        option that the caller has already chosen."""
-        is_evicted = self.choice == "evict" and ADVICE[runner] is KEPT_OR_RAISED
-        return "a larger budget keeps it" if is_evicted else ADVICE[runner]
+        option that the caller has already chosen, or that the module cannot have."""
+        is_left_out = self.choice == "evict" or not self.can_evict
+        return (
+            "a larger budget keeps it" if is_left_out and ADVICE[runner] is KEPT_OR_RAISED else ADVICE[runner]
+        )
 
     def note_forward(self, device: str) -> None:
         """Called when a forward begins, which ends the step before it."""

@@ -232,13 +232,8 @@ class CallPlan:
         except RuntimeError as error:
             self.state.fail(message(error))
             return
-        self.plan = StepPlan(
-            compiled,
-            second.returned,
-            sums=second.recording.sums_gradients(),
-            other_bytes=second.other_bytes,
-            frames=owner.frames,
-        )
+        sums, others = second.recording.sums_gradients(), second.other_bytes
+        self.plan = StepPlan(compiled, second.returned, sums=sums, other_bytes=others, frames=owner.frames)
         self.plan.leave_spare(second.spare)
         if not self.passes_gate():
             return
@@ -382,6 +377,8 @@ class CallPlan:
     def plan_from_shapes(self, call, used=(), found=None) -> bool:
         """Plans the step from shapes now, before it runs. Returns whether there is a plan. `used` is as in
         `from_shapes.record`; `found` is a recording from shapes that was already made."""
+        if self.owner.form.is_sharded:
+            return False
         log.warning(
             "rematlas: the step does not fit unscheduled; it is planned from shapes, and the plan is not"
             " compared with it"

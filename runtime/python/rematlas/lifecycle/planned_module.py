@@ -156,6 +156,7 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
             self.refusals.refuse_module(why)
         else:
             self.fallback.note_sharded()
+            self.peaks.can_evict = False
             if self.options.budget_bytes is not None:
                 log.warning(
                     "rematlas: parameters of %s are divided among ranks, so its first steps, which are"
