@@ -9,6 +9,7 @@
 #include "runtime/allocator/counting_allocator.h"
 #include "runtime/capture/op_traits.h"
 #include "runtime/capture/recorder.h"
+#include "runtime/device/collective_call.h"
 #include "runtime/dispatch/collectives.h"
 #include "runtime/dispatch/stack_tensors.h"
 #include "runtime/shapes/shape_tensor.h"

@@ -1,17 +1,8 @@
 #include "runtime/dispatch/collectives.h"
 
-#include <ATen/ops/full.h>
-
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <thread>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
-#include <torch/csrc/distributed/c10d/Work.hpp>
-#include <unordered_map>
-
-#include "runtime/allocator/counting_allocator.h"
-#include "runtime/dispatch/stack_tensors.h"
 
 namespace rematlas {
 namespace {
@@ -28,13 +19,6 @@ constexpr std::array<std::string_view, 4> writing_first{
 template <std::size_t n>
 bool holds(const std::array<std::string_view, n>& names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-/// Says whether the results are tensors that the collective makes.
-bool is_new(const c10::OperatorHandle& op) {
-    const auto& returns = op.schema().returns();
-    return std::none_of(returns.begin(), returns.end(),
-                        [](const c10::Argument& result) { return result.alias_info() != nullptr; });
 }
 
 }  // namespace
@@ -62,57 +46,6 @@ bool writes_to_first_argument(std::string_view op) {
     return holds(writing_first, op);
 }
 
-CollectiveCall::Held CollectiveCall::held(const at::Tensor& tensor, std::size_t uses) {
-    return {c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>(tensor.getIntrusivePtr()),
-            c10::weak_intrusive_ptr<c10::StorageImpl>(tensor.storage().getWeakStorageImpl()), uses,
-            tensor.storage().use_count()};
-}
-
-CollectiveCall::CollectiveCall(const c10::OperatorHandle& op, const torch::jit::Stack& stack)
-    : op_(op), alive_before_(CountingAllocator::alive()) {
-    std::unordered_map<const c10::TensorImpl*, std::size_t> places;
-    for_each_tensor_of(
-        stack, op.schema().arguments().size(), [&](std::size_t, int, const at::Tensor& tensor) {
-            if (!tensor.defined() || !tensor.device().is_cpu() || !tensor.has_storage()) return;
-            const auto [place, is_new] = places.try_emplace(tensor.unsafeGetTensorImpl(), given_.size());
-            if (is_new) given_.push_back(held(tensor, tensor.use_count()));
-            --given_[place->second].uses;  // the call takes the argument from the stack
-        });
-}
-
-void CollectiveCall::wait(const torch::jit::Stack& stack) const {
-    static const auto wait =
-        c10::Dispatcher::singleton().findSchemaOrThrow("_c10d_functional::wait_tensor", "");
-    std::vector<Held> all = given_;
-    std::int64_t made = 0;
-    for (std::size_t i = stack.size() - op_.schema().returns().size(); i < stack.size(); ++i) {
-        if (stack[i].isCustomClass()) {
-            stack[i].toCustomClass<c10d::Work>()->wait();
-            continue;
-        }
-        for_each_tensor(stack[i], [&](const at::Tensor& tensor) {
-            if (writes_to_first_argument(op_.schema().name())) return;  // the result `Work` waits for it
-            torch::jit::Stack waited{tensor};
-            wait.callBoxed(waited);
-            if (!is_new(op_) || !tensor.device().is_cpu()) return;
-            all.push_back(held(tensor, 1));
-            all.back().uses_of_memory = 1;
-            made += static_cast<std::int64_t>(tensor.storage().nbytes());
-        });
-    }
-    // Gloo's thread holds tensors for a moment after the wait has returned. They would count as memory for
-    // that long.
-    const auto is_held = [&] {
-        return CountingAllocator::alive() > alive_before_ + made ||
-               std::any_of(all.begin(), all.end(), [](const Held& held) {
-                   return held.tensor.use_count() > held.uses ||
-                          held.memory.use_count() > held.uses_of_memory;
-               });
-    };
-    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
-    while (!all.empty() && is_held() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
-}
-
 std::size_t group_argument(const c10::FunctionSchema& schema) {
     const auto by_name = schema.argumentIndexWithName("group_name");
     return static_cast<std::size_t>(by_name ? *by_name
@@ -121,17 +54,6 @@ std::size_t group_argument(const c10::FunctionSchema& schema) {
 
 std::string name_of_group(const c10::IValue& group) {
     return group.isString() ? group.toStringRef() : group.toCustomClass<c10d::ProcessGroup>()->getGroupName();
-}
-
-bool is_true_on_all(bool here, const std::string& group, c10::Device device) {
-    static const auto reduce =
-        c10::Dispatcher::singleton().findSchemaOrThrow("_c10d_functional::all_reduce", "");
-    torch::jit::Stack stack{at::full({1}, here ? 1 : 0, at::TensorOptions().dtype(at::kInt).device(device)),
-                            std::string("min"), group};
-    const CollectiveCall call(reduce, stack);
-    reduce.callBoxed(stack);
-    call.wait(stack);
-    return stack.back().toTensor().item<int>() != 0;
 }
 
 }  // namespace rematlas

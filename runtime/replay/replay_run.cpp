@@ -9,7 +9,7 @@
 #include <typeinfo>
 #include <utility>
 
-#include "runtime/dispatch/collectives.h"
+#include "runtime/device/collective_call.h"
 
 namespace rematlas {
 namespace {

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "core/base/files.h"
+#include "runtime/device/collective_call.h"
 #include "runtime/dispatch/collectives.h"
 #include "runtime/replay/compare.h"
 #include "runtime/replay/strided_copy.h"
