@@ -71,10 +71,7 @@ class ShardedForm(PlainForm):
             if state._is_root is None:
                 state._lazy_init()
         self.why_never = next(filter(None, (fsdp.why_never(*each) for each in self.states)), "")
-        for _, state in self.states if not self.why_never else ():
-            for group in fsdp.groups_of(state):
-                for parameter in group.fsdp_params:
-                    padded_parts[parameter.sharded_param] = functools.partial(fsdp.padded_part, parameter)
+        self.sharded = ()  # ids of the parameters that FSDP2 has divided
         self.hooks = {
             each: fsdp.Hooks(self, each, state) for each, state in self.states if not self.why_never
         }
@@ -105,7 +102,20 @@ class ShardedForm(PlainForm):
         return OwnStep(self, places, bound, refuse).forward
 
     def left_alone(self):
+        if self.hooks:
+            self.note_padding()
         return next(filter(None, (fsdp.left_alone(state) for _, state in self.states)), None)
+
+    def note_padding(self) -> None:
+        """Notes how to get the padded parts of parameters. The program may have set new parameters."""
+        parameters = [
+            p for _, state in self.states for group in fsdp.groups_of(state) for p in group.fsdp_params
+        ]
+        sharded = tuple(id(parameter.sharded_param) for parameter in parameters)
+        if sharded != self.sharded:
+            self.sharded = sharded
+            for parameter in parameters:
+                padded_parts[parameter.sharded_param] = functools.partial(fsdp.padded_part, parameter)
 
     def remove(self) -> None:
         for hooks in self.hooks.values():

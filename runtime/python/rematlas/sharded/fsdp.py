@@ -139,6 +139,11 @@ def left_alone(state) -> LeftAlone | None:
             map(holds_gradient, group.fsdp_params)
         ):
             return UNREDUCED
+        if any(parameter.sharded_param._backward_hooks for parameter in group.fsdp_params):
+            return LeftAlone(
+                "with hooks on parameters that FSDP2 does not call (register_hook)",
+                "use register_post_accumulate_grad_hook",
+            )
         if not group.is_sharded:
             return LeftAlone("with parameters that are gathered before (unshard)", "leave unshard out")
     return None
