@@ -18,6 +18,7 @@
 #include "runtime/shapes/shape_tensor.h"
 #include "runtime/torch_versions/own_key.h"
 #include "runtime/training/bindings.h"
+#include "runtime/training/cut_forward.h"
 #include "runtime/training/within_eviction.h"
 #include "runtime/verify/paired_run.h"
 
@@ -134,6 +135,17 @@ void define_ops_of_autograd(torch::Library& library) {
                     shape.clear();
                     for (const std::int64_t extent : size) shape.emplace_back(extent);
                 });
+    // Returns a tensor without memory that has the history of `of`, and that no recording sees.
+    library.def("history_of(Tensor of) -> Tensor", [](const at::Tensor& of) {
+        const at::Tensor made = autograd_link(c10::kCPU);
+        torch::autograd::impl::set_gradient_edge(made, torch::autograd::impl::gradient_edge(of));
+        return made;
+    });
+    // Gives `to` the history that `history_of` has returned: its gradients go where those of `of` go.
+    library.def(
+        "take_history(Tensor to, Tensor history) -> ()", [](const at::Tensor& to, const at::Tensor& history) {
+            torch::autograd::impl::set_gradient_edge(to, torch::autograd::impl::gradient_edge(history));
+        });
     library.def("wait_for_autograd(str device) -> ()", &wait_for_autograd);
 }
 

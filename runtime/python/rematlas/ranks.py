@@ -1,9 +1,8 @@
 """Lets the ranks that train one module use one plan: one of them makes the plan, and the others receive it
 through the store of the process group.
 
-The rank that calls its module first leads. A rank asks for a plan by the digest of its graph, so the plan
-that it receives has the same ops on the same tensors. If the leading rank has a graph with other shapes, a
-rank plans alone.
+A rank asks for a plan by the digest of its graph, so the plan that it receives has the same ops on the same
+tensors. The rank that asks first leads: it makes the plan. A rank with other shapes asks for another plan.
 """
 
 import hashlib
@@ -13,7 +12,6 @@ import time
 import torch
 import torch.distributed as dist
 
-GRACE = 5.0  # seconds in which the leading rank must begin with a graph after it has answered for another one
 MEASURED = ("time_ns", "workspace_bytes")  # facts about an op that differ between processes
 
 
@@ -35,14 +33,12 @@ def digest(plan) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-class Team:
-    """The ranks that train a module with the same parameters. The stages of a pipeline are several teams.
-    `number`: the number of the module among those of the process."""
-
-    def __init__(self, number, module):
-        named = [(name, *facts_of(parameter)) for name, parameter in module.named_parameters()]
-        self.key = f"rematlas/modules/{number}/{hashlib.sha256(json.dumps(named).encode()).hexdigest()}"
-        self.leads = store().add(f"{self.key}/members", 1) == 1
+def key_of(number, module) -> str:
+    """Returns a key for the plans of a module. It is the same on all ranks that train a module with the same
+    parameters; the stages of a pipeline have other parameters. `number`: the number of the module among those
+    of the process."""
+    named = [(name, *facts_of(parameter)) for name, parameter in module.named_parameters()]
+    return f"rematlas/modules/{number}/{hashlib.sha256(json.dumps(named).encode()).hexdigest()}"
 
 
 def facts_of(parameter) -> tuple:
@@ -50,25 +46,16 @@ def facts_of(parameter) -> tuple:
 
 
 class Shared:
-    """One plan that the ranks of a team use. `asked`: everything except the graph that the plan depends on
-    (budget, solver, options), as text. `seconds`: how long to wait for the plan. `is_needed`: whether this
-    rank cannot plan alone."""
+    """One plan that several ranks use. `key`: see `key_of`. `asked`: everything except the graph that the
+    plan depends on (budget, solver, options), as text. `seconds`: how long to wait for the plan."""
 
-    def __init__(self, team, plan, asked: str, seconds: float, is_needed: bool):
+    def __init__(self, key, plan, asked: str, seconds: float):
         self.store = store()
-        self.key = f"{team.key}/{hashlib.sha256(asked.encode()).hexdigest()}/{digest(plan)}"
-        self.begun = f"{self.key}/begun"  # set when the leading rank begins to plan this graph
-        self.answers = f"{team.key}/answers"  # key of the number of graphs that it has answered for
+        self.key = f"{key}/{hashlib.sha256(asked.encode()).hexdigest()}/{digest(plan)}"
         self.end = time.monotonic() + seconds
-        self.is_needed = is_needed
         self.identity = ""  # a digest of the plan that the ranks share, once there is one
-        # None until the leading rank has answered for a graph; then the time by which it must begin with this
-        # one
-        self.begin_by = None
-        # The leading rank also takes a plan that it has made before for an equal step.
-        self.is_received = not team.leads or self.store.check([self.key])
-        if not self.is_received:
-            self.store.set(self.begun, b"1")
+        # Another rank makes the plan, or it was made before for an equal step.
+        self.is_received = self.store.add(f"{self.key}/asked", 1) > 1
 
     def publish(self, plan) -> None:
         data = plan.to_bytes()
@@ -80,20 +67,10 @@ class Shared:
 
     def answer(self, data: bytes) -> None:
         self.store.set(self.key, data)
-        self.store.add(self.answers, 1)
 
     def waits(self) -> bool:
-        """Says whether the leading rank may still answer. If it has answered for another graph, it must begin
-        to plan this graph within GRACE seconds."""
-        if self.store.check([self.key]):
-            return False
-        now = time.monotonic()
-        if self.begin_by is None and not self.is_needed and self.store.add(self.answers, 0) > 0:
-            self.begin_by = now + GRACE
-        is_hopeless = (
-            self.begin_by is not None and now >= self.begin_by and not self.store.check([self.begun])
-        )
-        return now < self.end and not is_hopeless
+        """Says whether the leading rank may still answer."""
+        return not self.store.check([self.key]) and time.monotonic() < self.end
 
     def received(self, plan):
         """Returns `plan`, a plan of this process, with the schedule of the leading rank. Returns the reason

@@ -291,8 +291,8 @@ class Walk:
         elif isinstance(value, type):
             self.facts.append((path, id(value)))
             self.add_class(value)
-        elif type(value).__module__.partition(".")[0] == "torch":
-            # only the identity, because torch changes its objects while it runs
+        elif type(value).__module__.partition(".")[0] in ("torch", "rematlas"):
+            # only the identity, because torch and this package change their objects while they run
             self.facts.append((path, id(value)))
         else:
             self.add_object(path, value, depth)

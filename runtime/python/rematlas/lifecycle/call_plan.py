@@ -237,7 +237,7 @@ class CallPlan:
         self.plan.leave_spare(second.spare)
         if not self.passes_gate():
             return
-        if owner.together.team is not None:
+        if owner.together.key:
             options = owner.options
             asked = [str(options.budget), options.solver, options.config, options.time_limit, owner.frames]
             self.plan.share(owner.together.shared(compiled, json.dumps(asked), 60 + 3 * options.time_limit))

@@ -7,6 +7,10 @@ from ..fallback.step_peaks import Runner, device_memory
 from . import past_forward
 
 log = logging.getLogger("rematlas")
+SEVERAL_FORWARDS = (
+    "several forwards of a module under fully_shard are open at a time, and their gradients are added before"
+    " they are reduced"
+)
 
 
 class OriginalSteps:
@@ -17,7 +21,38 @@ class OriginalSteps:
         self.count_original()
         self.fallback.begin(fits)
         with self.together.watching():
-            return self.form.run_original(args, kwargs)
+            return self.form.run_step(args, kwargs, self.state)
+
+    def are_forwards_open(self) -> bool:
+        """Says whether the backward of an earlier forward may still come."""
+        for call_plan in self.call_plans.values():
+            call_plan.settle()
+            if call_plan.open_steps or (
+                call_plan.plan is not None and call_plan.plan.compiled.open_forwards()
+            ):
+                return True
+        return False
+
+    def join_open_forward(self, args, kwargs):
+        """Runs a forward of a module under fully_shard while another forward is open. One backward may
+        run both, and FSDP2 then adds gradients before it reduces them. So no plan can run such a module.
+        Raises RuntimeError if a plan runs the open forward."""
+        call_plans = list(self.call_plans.values())
+        if not all(call_plan.open_steps for call_plan in call_plans if call_plan.is_planned):
+            raise RuntimeError(
+                f"rematlas: another forward of {self.name} is open, and a plan runs it; {SEVERAL_FORWARDS}:"
+                " train without a plan (rematlas.remove)"
+            )
+        for call_plan in call_plans:
+            for step in call_plan.open_steps:
+                step.release(SEVERAL_FORWARDS)
+        self.refusals.refuse_module(SEVERAL_FORWARDS)
+        self.together.refuse(SEVERAL_FORWARDS)
+        self.form.joined, self.form.is_own = self.form.last, True
+        try:
+            return self.run_original(args, kwargs)
+        finally:
+            self.form.joined = None
 
     @contextlib.contextmanager
     def forwarding_original(self):

@@ -128,6 +128,9 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
     def step(self, args, kwargs):
         """Lets the state of this kind of call handle the call, and returns the output. If the state is
         undecided, it has been replaced by another state, which is asked next."""
+        self.form.is_own = False  # until all ranks have agreed on it
+        if self.form.reduces and not self.refusals.of_module and self.are_forwards_open():
+            return self.join_open_forward(args, kwargs)
         left_alone = self.form.left_alone()
         if left_alone is not None:
             self.together.run_original()
@@ -147,7 +150,7 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
         """Called before the first call, when the module is known to be whole."""
         self.form = form
         if ranks.store() is not None:
-            self.together.team = ranks.Team(self.together.number, self.module)
+            self.together.key = ranks.key_of(self.together.number, self.module)
         if not form.is_sharded:
             return
         self.together.note(form.process_groups())
@@ -355,6 +358,10 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
         """From now on also measures the peaks of planned steps. On a GPU each measurement resets
         torch.cuda.max_memory_allocated."""
         self.measures = True
+
+    def has_planned(self) -> bool:
+        """Says whether some kind of call is planned."""
+        return any(call_plan.is_planned for call_plan in self.call_plans.values())
 
     def updates_in_each_backward(self) -> bool:
         """Says whether all plans of some kind of call update the parameters in each backward."""

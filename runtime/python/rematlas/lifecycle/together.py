@@ -20,20 +20,28 @@ from .state import StateName
 
 log = logging.getLogger("rematlas")
 numbers = itertools.count()  # numbers of the planned modules of this process, which are the same on all ranks
-FIELD = 15  # bits of the sum in which the ranks count themselves by their Course
+MOST_UNEQUAL = (
+    3  # after so many forwards in a row in which the ranks have unequal plans, they refuse the step
+)
+UNEQUAL = "the ranks exchange data in steps with other ops or sizes, and so need plans of their own"
+FIELD = 12  # bits of the sum in which the ranks count themselves by their Course
 
 
 class Course(enum.IntEnum):
-    """What a rank can do in a step. The steps of ORIGINAL may be recorded."""
+    """What a rank can do in a step. RECORDED: the original runs in the form in which steps are recorded. This
+    matters only for sharded parameters: otherwise this form is the original itself."""
 
     REFUSED = 0
     ORIGINAL = 1
-    COMPARED = 2
-    PLANNED = 3
+    RECORDED = 2
+    COMPARED = 3
+    PLANNED = 4
+    UNEQUAL = 5  # of all ranks together: each has a plan, but not the same one
 
 
 COURSES = {
     StateName.REFUSED: Course.REFUSED,
+    StateName.RECORDING: Course.RECORDED,
     StateName.COMPARING: Course.COMPARED,
     StateName.PLANNED: Course.PLANNED,
 }  # the other states run the original
@@ -45,7 +53,8 @@ class Together:
     def __init__(self, name):
         self.name = name
         self.number = next(numbers)
-        self.team = None  # ranks.Team, from the first call on; None if this process trains alone
+        self.key = ""  # see ranks.key_of; empty if this process trains alone
+        self.unequal = 0  # forwards in a row whose ranks have unequal plans
         self.groups = []  # names of the process groups, in the order in which the step was seen to use them
         self.meetings = 0  # how often the ranks have told each other their course
 
@@ -79,23 +88,34 @@ class Together:
         return bool(recording.groups())
 
     def shared(self, plan, asked, seconds) -> ranks.Shared:
-        """Returns the plan that this rank shares with its team, see ranks.Shared."""
-        return ranks.Shared(self.team, plan, asked, seconds, self.is_on)
+        """Returns the plan that this rank shares with others, see ranks.Shared."""
+        return ranks.Shared(self.key, plan, asked, seconds)
 
     def keeps_from_plan(self, call_plan) -> bool:
         """Called before each forward, when what has happened since the last forward is settled. Says whether
-        this rank must run the original although it has a plan, because other ranks cannot compare or run it.
-        If a rank refuses the step, all ranks refuse it."""
+        this rank must run the original although it has a plan or would record the step, because other ranks
+        cannot. If a rank refuses the step, all ranks refuse it."""
         if not self.is_on:
             return False
         mine = COURSES.get(call_plan.state.name, Course.ORIGINAL)
-        plan = call_plan.plan.digest() if mine > Course.ORIGINAL else ""
+        if mine is Course.REFUSED and call_plan.owner.has_planned():
+            mine = Course.ORIGINAL  # only this kind of call, for example a smaller last batch, has no plan
+        plan = call_plan.plan.digest() if mine > Course.RECORDED else ""
         common, why = self.meet(mine, plan, self.told(call_plan.reason))
         if common is Course.REFUSED and mine is not Course.REFUSED:
             call_plan.refuse(f"another rank refuses the step: {why}")
         elif common is Course.COMPARED and mine is Course.PLANNED:
             call_plan.compare_again()
-        return mine > Course.ORIGINAL and common <= Course.ORIGINAL
+        self.unequal = self.unequal + 1 if common is Course.UNEQUAL else 0
+        if common is Course.UNEQUAL:
+            common = Course.ORIGINAL
+            if self.unequal == MOST_UNEQUAL and mine > Course.RECORDED:
+                call_plan.refuse(UNEQUAL)
+        form = call_plan.owner.form
+        form.is_own = form.is_sharded and common >= Course.RECORDED
+        if mine is Course.RECORDED:
+            return form.is_sharded and common is Course.ORIGINAL
+        return mine > Course.RECORDED and common <= Course.RECORDED
 
     def run_original(self) -> None:
         """Called before a forward that this rank can only run by the original."""
@@ -125,9 +145,12 @@ class Together:
         REFUSED. `plan`: a text that is equal on ranks with the same plan. `why`: this rank's reason for
         REFUSED. Raises RuntimeError if a rank does not come within the timeout of its process group."""
         self.meetings += 1
+        are_unequal = False
         for group in self.groups:
             course, why = self.meet_group(group, course, plan, why)
-        return course, why
+            if course is Course.UNEQUAL:
+                course, are_unequal = Course.ORIGINAL, True
+        return Course.UNEQUAL if are_unequal and course is Course.ORIGINAL else course, why
 
     def meet_group(self, group, course, plan, why) -> tuple[Course, str]:
         process_group = dist.distributed_c10d._resolve_process_group(group)
@@ -185,6 +208,10 @@ def common_course(count, are_same) -> Course:
     ranks have the same plan."""
     if count[Course.REFUSED]:
         return Course.REFUSED
-    if count[Course.ORIGINAL] or not are_same:
+    if count[Course.ORIGINAL]:
         return Course.ORIGINAL
+    if count[Course.RECORDED]:
+        return Course.RECORDED
+    if not are_same:
+        return Course.UNEQUAL
     return Course.COMPARED if count[Course.COMPARED] else Course.PLANNED

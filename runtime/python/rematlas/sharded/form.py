@@ -14,7 +14,7 @@ import torch
 
 from ..calls.offloading import storage_of
 from . import fsdp
-from .gathered import GroupInStep, is_backward
+from .gathered import GroupInStep, is_backward, with_node
 from .outputs import OutputForms
 from .parts import Whole, dtensor, gradients, is_dtensor, padded_parts
 
@@ -28,6 +28,8 @@ class PlainForm:
     """The form of a module that is recorded as it is."""
 
     is_sharded = False
+    reduces = False  # the step reduces gradients over ranks
+    is_own = False  # all ranks run the present step in the form in which steps are recorded
     why_never = ""
 
     def __init__(self, module):
@@ -35,6 +37,10 @@ class PlainForm:
 
     def run_original(self, args, kwargs):
         return self.module.forward(*args, **kwargs)
+
+    def run_step(self, args, kwargs, state):
+        """Runs a training step of the original that is not recorded. `state`: the ModuleState."""
+        return self.run_original(args, kwargs)
 
     def recorded_forward(self, watch, bound, refuse):
         """Returns the forward to record. `bound`: the tensors of the step, in the order of `watch.names`.
@@ -65,6 +71,8 @@ class ShardedForm(PlainForm):
     def __init__(self, module):
         super().__init__(module)
         self.outputs = OutputForms()
+        self.last = None  # the newest OwnStep whose backward is not over
+        self.joined = None  # the OwnStep that the next one joins
         self.step = None  # the OwnStep whose forward or backward runs
         self.states = fsdp.states_in(module)
         for _, state in self.states:
@@ -75,6 +83,7 @@ class ShardedForm(PlainForm):
         self.hooks = {
             each: fsdp.Hooks(self, each, state) for each, state in self.states if not self.why_never
         }
+        self.reduces = bool(self.hooks)
 
     def parts_of_output(self, output):
         return self.outputs.parts(output)
@@ -97,9 +106,19 @@ class ShardedForm(PlainForm):
         finally:
             self.step = step
 
+    def run_step(self, args, kwargs, state):
+        if not self.is_own:
+            return self.run_original(args, kwargs)
+        watch = state.watch or state.look()
+        return self.own_step(watch, watch.tensors_of_step(), lambda why: None).forward(*args, **kwargs)
+
     def recorded_forward(self, watch, bound, refuse):
+        return self.own_step(watch, bound, refuse).forward
+
+    def own_step(self, watch, bound, refuse):
         places = [(entries, name) for entries, name, _ in watch.parameters]
-        return OwnStep(self, places, bound, refuse).forward
+        self.last = OwnStep(self, places, bound, refuse, self.joined)
+        return self.last
 
     def left_alone(self):
         if self.hooks:
@@ -138,9 +157,10 @@ class Packed:
 
 class OwnStep:
     """One step of the own form. `places`: (dictionary, name) of the module's parameters. `bound`: the tensors
-    of the step, in the same order at first."""
+    of the step, in the same order at first. `joins`: the OwnStep whose forward is open. One backward may run
+    both, and FSDP2 then adds their gradients before it reduces them."""
 
-    def __init__(self, form, places, bound, refuse):
+    def __init__(self, form, places, bound, refuse, joins=None):
         self.form = form
         self.refuse = refuse
         self.wholes = []  # (dictionary, name, parameter, part) of DTensors that FSDP2 does not handle
@@ -148,8 +168,13 @@ class OwnStep:
         parts = {id(entries[name]): part for (entries, name), part in zip(places, bound)}
         self.groups = {
             state: [
-                GroupInStep(group, [parts[id(p.sharded_param)] for p in group.fsdp_params], self.storages)
-                for group in fsdp.groups_of(state)
+                GroupInStep(
+                    group,
+                    [parts[id(p.sharded_param)] for p in group.fsdp_params],
+                    self.storages,
+                    [] if joins is None else joins.histories_of(state, place),
+                )
+                for place, group in enumerate(fsdp.groups_of(state))
             ]
             for _, state in form.states
         }
@@ -178,6 +203,9 @@ class OwnStep:
             form.step = outer
             for group in self.all_groups():
                 group.leave()
+
+    def histories_of(self, state, place) -> list:
+        return self.groups[state][place].histories
 
     def all_groups(self):
         return (group for groups in self.groups.values() for group in groups)
@@ -242,6 +270,7 @@ class OwnStep:
         args, kwargs = fsdp.with_cast_inputs(state, args, kwargs)
         for group in self.groups[state]:
             group.enter()
+            args, kwargs = with_node(args, kwargs)
         return args, kwargs
 
     def after(self, state, output):
@@ -264,6 +293,8 @@ class OwnStep:
 
     def end_backward(self, outer) -> None:
         self.form.step = outer
+        if self.form.last is self:
+            self.form.last = None
         for group in self.all_groups():
             group.let_go()
 

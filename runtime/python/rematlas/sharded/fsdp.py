@@ -144,8 +144,8 @@ def left_alone(state) -> LeftAlone | None:
                 "with hooks on parameters that FSDP2 does not call (register_hook)",
                 "use register_post_accumulate_grad_hook",
             )
-        if not group.is_sharded:
-            return LeftAlone("with parameters that are gathered before (unshard)", "leave unshard out")
+        if not group.is_sharded:  # since an evaluation, or since unshard()
+            group.reshard()
     return None
 
 

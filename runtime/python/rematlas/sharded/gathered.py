@@ -7,7 +7,7 @@ import torch
 from ..calls.offloading import storage_of
 from ..library import ops
 from . import fsdp
-from .parts import Whole
+from .parts import Whole, dtensor
 
 ALONE = 4 << 20  # a parameter of at least this many bytes is gathered by its own collective, without copies
 
@@ -19,8 +19,7 @@ class Gathered(torch.autograd.Function):
     def forward(context, group, *shards):
         context.group = group
         context.set_materialize_grads(False)
-        wholes = group.gathered_again() if is_backward() else group.gather(shards)
-        wholes = [whole.detach() for whole in wholes]
+        wholes = [whole.detach() for whole in group.gather(shards)]
         context.mark_non_differentiable(
             *(whole for whole, shard in zip(wholes, shards) if not shard.requires_grad)
         )
@@ -33,18 +32,49 @@ class Gathered(torch.autograd.Function):
         return None, *group.reduce(gradients)
 
 
+class Inputs(torch.autograd.Function):
+    """The inputs of a module, as they are. FSDP2 has such a node for each group of parameters, and without it
+    autograd would sum the gradients of tensors with several uses in another order."""
+
+    @staticmethod
+    def forward(context, *inputs):
+        return inputs
+
+    @staticmethod
+    def backward(context, *gradients):
+        return gradients
+
+
+def with_node(args, kwargs):
+    """Returns the arguments of a module with one Inputs node at the tensors that require gradients."""
+    from torch.utils._pytree import tree_flatten, tree_unflatten
+
+    leaves, form = tree_flatten((args, kwargs))
+    places = [
+        place for place, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor) and leaf.requires_grad
+    ]
+    if not (torch.is_grad_enabled() and places):
+        return args, kwargs
+    for place, leaf in zip(places, Inputs.apply(*(leaves[place] for place in places))):
+        leaves[place] = leaf
+    return tree_unflatten(leaves, form)
+
+
 class GroupInStep:
     """A group of parameters in one step of the own form. `group`: an FSDPParamGroup. `shards`: the parts of
     its parameters on this rank, each a Part if it is trained. `storages` finds parameters by the memory of
     their wholes, while the forward of the module runs."""
 
-    def __init__(self, group, shards, storages):
+    def __init__(self, group, shards, storages, histories):
         self.group = group
         self.parameters = group.fsdp_params
         self.shards = shards
         self.storages = storages
         self.attributes = [fsdp.Attributes(parameter) for parameter in self.parameters]
         self.again = None  # the wholes, gathered again for the backward
+        # The histories of the attributes, from the first call of the module on. By them autograd adds the
+        # gradients of several calls before they are reduced, as under FSDP2.
+        self.histories = histories
         self.noted = []
 
     # Wholes.
@@ -56,7 +86,8 @@ class GroupInStep:
             parts = [self.cast(self.parameters[place], shards[place]) for place in places]
             for place, whole in zip(places, self.gather_bundle(parts)):
                 parameter = self.parameters[place]
-                wholes[place] = whole.as_strided(parameter._orig_size, parameter._contiguous_orig_stride)
+                size = parameter._orig_size
+                wholes[place] = whole.narrow(0, 0, size.numel()).view(size)
         return wholes
 
     def bundles(self) -> list:
@@ -88,16 +119,25 @@ class GroupInStep:
         if len(parts) == 1:
             return [whole]
         columns = whole.view(count, -1).split([part.numel() for part in parts], dim=1)
-        return [column.reshape(-1) for column in columns]
+        return [column.contiguous().view(-1) for column in columns]
 
     # Forward and backward of the module.
 
     def enter(self) -> None:
         """Gathers the parameters, and sets the attributes of the modules. In a backward, a checkpoint is
         about to run the forward again."""
-        wholes = Gathered.apply(self, *self.shards)
-        for whole, parameter, attributes in zip(wholes, self.parameters, self.attributes):
-            attributes.set(self.as_attribute(whole, parameter))
+        if self.histories:
+            wholes = self.gathered_again() if is_backward() else self.gather(self.detached_shards())
+            made = [self.with_history(*each) for each in zip(wholes, self.parameters, self.histories)]
+        else:
+            wholes = Gathered.apply(self, *self.shards)
+            made = [self.as_attribute(whole, parameter) for whole, parameter in zip(wholes, self.parameters)]
+            if torch.is_grad_enabled():  # it is not within a checkpoint of the reentrant kind
+                self.histories += [
+                    ops.history_of(tensor) if tensor.requires_grad else None for tensor in made
+                ]
+        for tensor, attributes in zip(made, self.attributes):
+            attributes.set(tensor)
         self.noted = [] if is_backward() else [storage_of(whole) for whole in wholes]
         for place, storage in enumerate(self.noted):
             self.storages[storage] = self, place
@@ -112,6 +152,18 @@ class GroupInStep:
         made = Whole.apply(whole, spec, parameter._get_grad_inner_tensor)
         expect_gradients(made, expected)
         return made
+
+    @staticmethod
+    def with_history(whole, parameter, history):
+        """Returns the tensor that modules see in a further call."""
+        spec = fsdp.spec_of_whole(parameter)
+        tensor = whole.detach() if spec is None else dtensor(whole.detach(), spec)
+        if history is not None:
+            ops.take_history(tensor, history)
+        return tensor
+
+    def detached_shards(self) -> list:
+        return [shard.detach() for shard in self.shards]
 
     def leave(self) -> None:
         """Sets the attributes back to the shards, when the forward of the module is over."""
@@ -129,7 +181,7 @@ class GroupInStep:
         gradients of the group are reduced."""
         if self.again is None:
             with torch.enable_grad():  # so that a recording knows that the ops ran in the forward before
-                self.again = self.gather([shard.detach() for shard in self.shards])
+                self.again = self.gather(self.detached_shards())
         return self.again
 
     def let_go(self) -> None:
