@@ -53,7 +53,8 @@ class Builder {
     }
 
     /// Gives constants with equal contents one tensor. In a step with collectives short constants stay apart:
-    /// numbers such as the first row of a rank's part are equal by chance, and the ranks' graphs must be equal.
+    /// numbers such as the first row of a rank's part are equal by chance, and the ranks' graphs must be
+    /// equal.
     void unite_constants() {
         constexpr std::int64_t is_short = 64;  // bytes
         const bool with_others =

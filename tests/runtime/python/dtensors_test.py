@@ -95,7 +95,7 @@ class Case:
     block: type = GPTBlock
     mesh: dict = dataclasses.field(default_factory=lambda: {"shard": 2})
     words: int = 101
-    budget: str = "80%"
+    budget: str = "88%"
     policy: MixedPrecisionPolicy = dataclasses.field(default_factory=MixedPrecisionPolicy)
     options: dict = dataclasses.field(default_factory=dict)  # of fully_shard
     parallel: dict | None = None  # the layouts of a block, see parallelize_module
@@ -278,7 +278,7 @@ def run_until_error(rank, port, case, results) -> None:
         os._exit(1)
 
 
-class Sharded(unittest.TestCase):
+class SeveralProcesses(unittest.TestCase):
     def outcomes(self, case):
         """Trains without and with plans. Returns (state, reason, replayed steps, peaks) of all ranks."""
         results = multiprocessing.get_context("spawn").SimpleQueue()
@@ -304,25 +304,41 @@ class Sharded(unittest.TestCase):
             self.assertNotEqual(state, "planned")
             self.assertEqual(replayed, 0)
 
+
+class Parameters(SeveralProcesses):
+    """Ways to divide parameters."""
+
     def test_shards_of_blocks_and_root(self):
         self.expect_planned(clip=0.5, restart=True, steps=18)
 
     def test_mixed_precision_and_checkpoints(self):
         policy = MixedPrecisionPolicy(torch.bfloat16, torch.float32)
-        self.expect_planned(block=LlamaBlock, policy=policy, checkpoints="within", budget="88%")
+        self.expect_planned(block=LlamaBlock, policy=policy, checkpoints="within")
         self.expect_planned(policy=policy, checkpoints="around", accumulate=2)
-
-    def test_shards_and_replicas_of_four_ranks(self):
-        self.expect_planned(mesh={"replica": 2, "shard": 2})
-
-    def test_tensor_parallelism(self):
-        self.expect_planned(block=LlamaBlock, mesh={"tensor": 2}, parallel=SPLIT)
 
     def test_gradients_with_other_placements_than_their_parameters(self):
         self.expect_planned(mesh={"tensor": 2}, parallel=SEQUENCES, words=104, clip=0.5, accumulate=2)
 
     def test_shards_of_one_number(self):
         self.expect_planned(block=ScaledBlock)
+
+    def test_outputs_that_are_dtensors(self):
+        self.expect_planned(mesh={"tensor": 2}, parallel=SEQUENCES, words=104, loss_of_parts=True)
+
+    def test_a_mesh_of_shards_and_tensors(self):
+        policy = MixedPrecisionPolicy(torch.bfloat16, torch.float32)
+        mesh = {"shard": 2, "tensor": 2}
+        self.expect_planned(mesh=mesh, parallel=SEQUENCES, words=104, policy=policy)
+
+
+class Loops(SeveralProcesses):
+    """What programs do with such models."""
+
+    def test_shards_and_replicas_of_four_ranks(self):
+        self.expect_planned(mesh={"replica": 2, "shard": 2})
+
+    def test_tensor_parallelism(self):
+        self.expect_planned(block=LlamaBlock, mesh={"tensor": 2}, parallel=SPLIT)
 
     def test_blocks_with_several_calls_and_outputs_with_several_uses(self):
         self.expect_planned(winds=True)
@@ -334,19 +350,11 @@ class Sharded(unittest.TestCase):
     def test_several_forwards_before_a_backward_run_the_original(self):
         self.expect_refused("several forwards of a module under fully_shard", forwards=2)
 
-    def test_outputs_that_are_dtensors(self):
-        self.expect_planned(mesh={"tensor": 2}, parallel=SEQUENCES, words=104, loss_of_parts=True)
-
     def test_budgets_in_bytes_on_ranks_that_come_at_other_times(self):
         for budget in (6_000_000, 3_100_000, 1_000_000):
             found = self.outcomes(Case(budget=budget, is_disturbed=True))
             self.assertEqual(found[0][0], found[1][0], budget)
             self.assertEqual(found[0][2], found[1][2], budget)
-
-    def test_a_mesh_of_shards_and_tensors(self):
-        policy = MixedPrecisionPolicy(torch.bfloat16, torch.float32)
-        mesh = {"shard": 2, "tensor": 2}
-        self.expect_planned(mesh=mesh, parallel=SEQUENCES, words=104, policy=policy)
 
     def test_sums_of_gradients_that_are_not_reduced_run_the_original(self):
         self.expect_refused("summed before they are reduced", accumulate=2, syncs_each=False)

@@ -105,8 +105,8 @@ class Planning(Unplanned):
             how = "is none" if found is None else "does not fit here"
             if owner.together.is_on:
                 call_plan.refuse(
-                    f"the plan of the leading rank {how}, and ranks that exchange data in their steps need one"
-                    " plan"
+                    f"the plan of the leading rank {how}, and ranks that exchange data in their steps need"
+                    " one plan"
                 )
                 return
             log.warning("rematlas: the plan of the leading rank %s: this process plans alone", how)
