@@ -353,7 +353,6 @@ class Loops(SeveralProcesses):
     def test_budgets_in_bytes_on_ranks_that_come_at_other_times(self):
         for budget in (6_000_000, 3_100_000, 1_000_000):
             found = self.outcomes(Case(budget=budget, is_disturbed=True))
-            self.assertEqual(found[0][0], found[1][0], budget)
             self.assertEqual(found[0][2], found[1][2], budget)
 
     def test_sums_of_gradients_that_are_not_reduced_run_the_original(self):

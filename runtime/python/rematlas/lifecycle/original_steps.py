@@ -13,6 +13,11 @@ SEVERAL_FORWARDS = (
 )
 
 
+def has_open_plan(call_plan) -> bool:
+    """Says whether a plan of this kind of call has run a forward whose backward may still come."""
+    return call_plan.plan is not None and call_plan.plan.compiled.open_forwards() > 0
+
+
 class OriginalSteps:
     """The part of a PlannedModule that runs the original and tells why it runs."""
 
@@ -27,9 +32,7 @@ class OriginalSteps:
         """Says whether the backward of an earlier forward may still come."""
         for call_plan in self.call_plans.values():
             call_plan.settle()
-            if call_plan.open_steps or (
-                call_plan.plan is not None and call_plan.plan.compiled.open_forwards()
-            ):
+            if call_plan.open_steps or has_open_plan(call_plan):
                 return True
         return False
 
@@ -38,7 +41,7 @@ class OriginalSteps:
         run both, and FSDP2 then adds gradients before it reduces them. So no plan can run such a module.
         Raises RuntimeError if a plan runs the open forward."""
         call_plans = list(self.call_plans.values())
-        if not all(call_plan.open_steps for call_plan in call_plans if call_plan.is_planned):
+        if any(map(has_open_plan, call_plans)):
             raise RuntimeError(
                 f"rematlas: another forward of {self.name} is open, and a plan runs it; {SEVERAL_FORWARDS}:"
                 " train without a plan (rematlas.remove)"
