@@ -9,7 +9,7 @@ globals, closures.
 
 import torch
 
-from ..sharded.parts import part_of, parts_of
+from ..sharded.parts import is_dtensor, part_of, parts_of
 from .call_inputs import unfit_class
 from .kept_tensors import Entries, geometry_for_plans, geometry_of, told_form
 from .plain_values import shown
@@ -23,6 +23,7 @@ class Watch(Walk):
         self.fingerprint = hash(tuple(self.facts)), len(self.facts), self.requires_grad
         self.names = [path for _, _, path in (*self.parameters, *self.buffers)]
         self.likes = [geometry_of(tensor) for tensor in self.tensors()]
+        self.has_dtensors = any(map(is_dtensor, self.tensors()))
         # why no step of the module can be planned; empty if no reason is known
         self.unfit = next(filter(None, map(unfit_class, self.names, map(part_of, self.tensors()))), "")
 
@@ -63,7 +64,7 @@ class Watch(Walk):
 
     def tensors_of_step(self):
         """Returns `tensors` for a step that begins: the parts of DTensors on this rank, see `parts_of`."""
-        return parts_of(self.tensors())
+        return parts_of(self.tensors()) if self.has_dtensors else self.tensors()
 
     def tensors_at_any_time(self):
         """Returns the same as `tensors`, with the parts of DTensors on this rank, but may be called at any

@@ -20,9 +20,7 @@ from .state import StateName
 
 log = logging.getLogger("rematlas")
 numbers = itertools.count()  # numbers of the planned modules of this process, which are the same on all ranks
-MOST_UNEQUAL = (
-    3  # after so many forwards in a row in which the ranks have unequal plans, they refuse the step
-)
+MOST_UNEQUAL = 3  # after so many forwards in a row with unequal plans, the ranks refuse the step
 UNEQUAL = "the ranks exchange data in steps with other ops or sizes, and so need plans of their own"
 FIELD = 12  # bits of the sum in which the ranks count themselves by their Course
 

@@ -1,7 +1,6 @@
 """Facts about modules under fully_shard (FSDP2 of torch). Only this file and gathered.py read the attributes
 of FSDP2's objects, which torch does not document."""
 
-import itertools
 import sys
 import typing
 
@@ -267,15 +266,3 @@ def divide_factors(group, dtype):
         group.force_sum_reduction_for_comms,
     )
     return before, after, *(str(op).rpartition(".")[2].lower() for op in (scattered, replicated))
-
-
-def sizes_in_bytes(parameters) -> list:
-    return [p._orig_size.numel() * (p.param_dtype or p.orig_dtype).itemsize for p in parameters]
-
-
-def runs(parameters, key) -> list:
-    """Returns the positions of the parameters in lists, one for each value of the function `key`."""
-    found = {}
-    for place, parameter in enumerate(parameters):
-        found.setdefault(key(parameter), []).append(place)
-    return list(itertools.chain(found.values()))

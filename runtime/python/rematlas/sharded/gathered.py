@@ -92,14 +92,12 @@ class GroupInStep:
 
     def bundles(self) -> list:
         """Returns lists of positions. The parameters of a list are gathered by one collective."""
-        sizes = fsdp.sizes_in_bytes(self.parameters)
-        numbers = {id(parameter): place for place, parameter in enumerate(self.parameters)}
-
-        def bundle_of(parameter):
-            place = numbers[id(parameter)]
-            return place if sizes[place] >= ALONE else (parameter.param_dtype or parameter.orig_dtype)
-
-        return fsdp.runs(self.parameters, bundle_of)
+        found = {}
+        for place, parameter in enumerate(self.parameters):
+            dtype = parameter.param_dtype or parameter.orig_dtype
+            is_large = parameter._orig_size.numel() * dtype.itemsize >= ALONE
+            found.setdefault(place if is_large else dtype, []).append(place)
+        return list(found.values())
 
     @staticmethod
     def cast(parameter, shard):

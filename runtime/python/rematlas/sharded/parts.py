@@ -109,7 +109,10 @@ def parts_of(tensors) -> list:
     a Part, of any other DTensor its part, and of any other tensor the tensor itself. A tensor that occurs
     several times has one result."""
     made = {}
-    return [made.get(id(t)) if id(t) in made else made.setdefault(id(t), step_part(t)) for t in tensors]
+    for tensor in tensors:
+        if id(tensor) not in made:
+            made[id(tensor)] = step_part(tensor)
+    return [made[id(tensor)] for tensor in tensors]
 
 
 def step_part(tensor):
