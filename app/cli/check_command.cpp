@@ -78,6 +78,20 @@ void print_host(const CheckReport& report, const std::optional<Bytes>& budget) {
                     format_duration(report.on_host.busy).c_str(), share(report.on_host.busy, report.time));
 }
 
+/// Prints how much each queue of collectives is used.
+void print_collectives(const CheckReport& report) {
+    for (const auto& [queue, use] : report.collectives)
+        std::printf("queue %s: %s sent in %s, busy %.1f %% of the step\n", queue.c_str(),
+                    format_bytes(use.bytes).c_str(), format_duration(use.busy).c_str(),
+                    share(use.busy, report.time));
+}
+
+json collectives_json(const CheckReport& report) {
+    json queues = json::object();
+    for (const auto& [queue, use] : report.collectives) queues[queue] = use_json(use);
+    return queues;
+}
+
 struct CheckFlags {
     std::string graph, schedule, budget, host_budget;
     bool in_arena = false;
@@ -135,6 +149,7 @@ Result<Exit> check_command(const CheckFlags& flags) {
                     {"to_host", use_json(report.to_host)},
                     {"to_device", use_json(report.to_device)},
                     {"host_ops", {{"runs", report.host_runs}, {"busy_ns", report.on_host.busy.value}}},
+                    {"collectives", collectives_json(report)},
                     {"runs", report.runs},
                     {"reruns", report.reruns},
                     {"evictions", schedule->evicted.size()}});
@@ -147,6 +162,7 @@ Result<Exit> check_command(const CheckFlags& flags) {
                 ? ""
                 : (", " + std::to_string(schedule->evicted.size()) + " evictions").c_str());
         print_host(report, host_budget);
+        print_collectives(report);
         if (arena)
             std::printf("planned addresses: arena %s (%lld bytes, %.2f %% above the peak)\n",
                         format_bytes(*arena).c_str(), static_cast<long long>(arena->value),

@@ -1,6 +1,7 @@
 // The independent checker. It shares no code with the simulator or the solvers, and runs after every solve.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,9 +11,9 @@
 
 namespace rematlas {
 
-/// How much a step uses one link, or the host for ops.
+/// How much a step uses one link, the host for ops, or one queue of collectives.
 struct SideUse {
-    Bytes bytes;       ///< bytes copied over a link; 0 for ops on the host
+    Bytes bytes;       ///< bytes copied over a link, or sent by collectives; 0 for ops on the host
     Nanoseconds busy;  ///< busy time, with latencies
 };
 
@@ -25,9 +26,10 @@ struct CheckReport {
     Bytes host_peak;  ///< 0 if nothing is ever on the host
     std::size_t host_peak_step = 0;
     SideUse to_host, to_device, on_host;
-    std::size_t runs = 0;       ///< number of run and run_inplace steps
-    std::size_t reruns = 0;     ///< number of runs of an op that had run before
-    std::size_t host_runs = 0;  ///< number of run_host steps
+    std::map<std::string, SideUse> collectives;  ///< by the name of the queue
+    std::size_t runs = 0;                        ///< number of run and run_inplace steps
+    std::size_t reruns = 0;                      ///< number of runs of an op that had run before
+    std::size_t host_runs = 0;                   ///< number of run_host steps
     bool ok() const { return violations.empty(); }
 };
 

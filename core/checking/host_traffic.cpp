@@ -3,11 +3,6 @@
 #include <algorithm>
 
 namespace rematlas {
-namespace {
-
-constexpr std::array kWays{Way::out, Way::in, Way::host};
-
-}  // namespace
 
 unsigned __int128 HostTraffic::Task::moved() const {
     using Share = unsigned __int128;
@@ -28,9 +23,13 @@ HostTraffic::TaskId HostTraffic::run_on_host(int op, std::int64_t time, std::set
     return add({Way::host, op, time, time, 0, std::move(first)});
 }
 
+HostTraffic::TaskId HostTraffic::run_collective(const std::string& queue, int op, std::int64_t time) {
+    return add({Way::collective, op, time, time, 0, {}, queue});
+}
+
 HostTraffic::TaskId HostTraffic::add(Task task) {
     const TaskId id = tasks_.size();
-    waiting_[static_cast<std::size_t>(task.way)].push_back(id);
+    waiting_[{task.way, task.queue}].push_back(id);
     tasks_.push_back(std::move(task));
     begin_and_end();
     return id;
@@ -49,29 +48,29 @@ void HostTraffic::await(TaskId task) {
     while (!tasks_[task].done) pass(until_next_change());
 }
 
-HostTraffic::Task* HostTraffic::front(Way way) {
-    const auto& line = waiting_[static_cast<std::size_t>(way)];
-    return line.empty() ? nullptr : &tasks_[line.front()];
+HostTraffic::Task* HostTraffic::front(const Line& line) {
+    const auto found = waiting_.find(line);
+    return found == waiting_.end() || found->second.empty() ? nullptr : &tasks_[found->second.front()];
 }
 
 /// Says whether bytes are moving in the direction opposite to `way`.
 bool HostTraffic::contended(Way way) {
-    if (way == Way::host) return false;
-    const Task* other = front(way == Way::out ? Way::in : Way::out);
+    if (way != Way::out && way != Way::in) return false;
+    const Task* other = front({way == Way::out ? Way::in : Way::out, {}});
     return other && other->moving();
 }
 
 /// Returns nanoseconds; -1 if no task is running.
 std::int64_t HostTraffic::until_next_change() {
     std::int64_t next = -1;
-    for (Way way : kWays) {
-        const Task* task = front(way);
+    for (const auto& [line, waiting] : waiting_) {
+        const Task* task = front(line);
         if (!task || !task->begun) continue;
         std::int64_t time = task->latency;
         if (time == 0) {
             const auto left = task->whole() - task->moved();
             const auto a_nanosecond =
-                static_cast<unsigned __int128>(contended(way) ? task->alone : task->contended);
+                static_cast<unsigned __int128>(contended(line.first) ? task->alone : task->contended);
             time = static_cast<std::int64_t>(left / a_nanosecond);
             if (left % a_nanosecond != 0) ++time;
         }
@@ -81,14 +80,16 @@ std::int64_t HostTraffic::until_next_change() {
 }
 
 void HostTraffic::pass(std::int64_t time) {
-    const std::array beside{contended(Way::out), contended(Way::in), false};
-    for (Way way : kWays) {
-        Task* task = front(way);
+    std::set<Way> slowed;
+    for (const Way way : {Way::out, Way::in})
+        if (contended(way)) slowed.insert(way);
+    for (const auto& [line, waiting] : waiting_) {
+        Task* task = front(line);
         if (!task || !task->begun) continue;
-        busy_[static_cast<std::size_t>(way)] += time;
+        busy_[line] += time;
         if (task->latency > 0)
             task->latency -= time;
-        else if (beside[static_cast<std::size_t>(way)])
+        else if (slowed.contains(line.first))
             task->moved_contended += time;
         else
             task->moved_alone += time;
@@ -101,8 +102,8 @@ void HostTraffic::begin_and_end() {
     bool ended = true;
     while (ended) {
         ended = false;
-        for (Way way : kWays) {
-            Task* task = front(way);
+        for (auto& [line, waiting] : waiting_) {
+            Task* task = front(line);
             if (!task) continue;
             if (!task->begun) {
                 const auto is_done = [&](TaskId id) { return tasks_[id].done; };
@@ -110,7 +111,7 @@ void HostTraffic::begin_and_end() {
             }
             if (!task->moving() || task->moved() < task->whole()) continue;
             task->done = true;
-            waiting_[static_cast<std::size_t>(way)].pop_front();
+            waiting.pop_front();
             ended = true;
         }
     }
@@ -118,8 +119,8 @@ void HostTraffic::begin_and_end() {
 
 HostTraffic::UnderWay HostTraffic::under_way() const {
     UnderWay list;
-    for (const auto& line : waiting_) {
-        for (TaskId id : line) {
+    for (const auto& [line, waiting] : waiting_) {
+        for (TaskId id : waiting) {
             const Task& task = tasks_[id];
             list.emplace_back(task.way, task.what, task.latency, task.moved());
         }

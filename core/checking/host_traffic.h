@@ -1,17 +1,18 @@
-// The checker's own clock for compute, for the copies on the two links and for the ops on the host. It
-// follows "Beside compute" in docs/concepts/schedules.md and shares no code with the simulator's queues.
+// The checker's own clock for compute, for the copies on the two links, for the ops on the host and for the
+// collectives. It follows "Beside compute" in docs/concepts/schedules.md and shares no code with the simulator's queues.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <set>
+#include <string>
 #include <tuple>
 #include <vector>
 
 namespace rematlas {
 
-enum class Way { out, in, host };
+enum class Way { out, in, host, collective };
 
 class HostTraffic {
   public:
@@ -29,13 +30,18 @@ class HostTraffic {
     TaskId copy(Way way, int tensor, std::int64_t alone, std::int64_t contended, std::int64_t latency,
                 std::set<TaskId> first);
     TaskId run_on_host(int op, std::int64_t time, std::set<TaskId> first);
+    /// Adds a collective at the end of the queue with that name.
+    TaskId run_collective(const std::string& queue, int op, std::int64_t time);
 
     /// The tasks that are not done: (queue, tensor or op, latency left, share already moved).
     using UnderWay = std::vector<std::tuple<Way, int, std::int64_t, unsigned __int128>>;
     UnderWay under_way() const;
 
-    /// Returns the time so far in which the queue was not idle.
-    std::int64_t busy(Way way) const { return busy_[static_cast<std::size_t>(way)]; }
+    /// A queue; collectives have a queue for each name.
+    using Line = std::pair<Way, std::string>;
+    /// Nanoseconds in which a queue was not idle.
+    using Busy = std::map<Line, std::int64_t>;
+    const Busy& busy() const { return busy_; }
 
   private:
     struct Task {
@@ -43,6 +49,7 @@ class HostTraffic {
         int what;
         std::int64_t alone, contended, latency;
         std::set<TaskId> first;
+        std::string queue = {};
         bool begun = false, done = false;
         std::int64_t moved_alone = 0, moved_contended = 0;
 
@@ -54,7 +61,7 @@ class HostTraffic {
     };
 
     TaskId add(Task task);
-    Task* front(Way way);
+    Task* front(const Line& line);
     bool contended(Way way);
     std::int64_t until_next_change();
     void pass(std::int64_t time);
@@ -62,9 +69,9 @@ class HostTraffic {
 
     std::int64_t clock_ = 0;
     std::vector<Task> tasks_;
-    /// For each way, the queue of its tasks. The first task of a queue has begun or begins next.
-    std::array<std::deque<TaskId>, 3> waiting_;
-    std::array<std::int64_t, 3> busy_{};
+    /// For each queue, its tasks that are not done. The first one has begun or begins next.
+    std::map<Line, std::deque<TaskId>> waiting_;
+    Busy busy_;
 };
 
 }  // namespace rematlas

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "core/checking/boundary_rules.h"
 #include "core/checking/host_traffic.h"
 
 namespace rematlas {
@@ -17,11 +18,13 @@ constexpr std::int64_t kLongest = std::int64_t{1} << 60;  // ns
 
 class Player {
   public:
-    Player(const Graph& graph, const Schedule& schedule) : graph_(graph), schedule_(schedule) {
+    Player(const Graph& graph, const Schedule& schedule)
+        : graph_(graph), schedule_(schedule), boundary_(graph) {
         if (graph.device) links_ = graph.device->links;
         if (schedule.links) links_ = *schedule.links;
         for (const Op& op : graph.ops) {
-            step_time_ += static_cast<double>(op.time.value);
+            times_[op.collective ? op.collective->queue : std::string()] += op.time.value;
+            if (op.collective) report_.collectives[op.collective->queue] = {};
             made_.insert(op.outputs.begin(), op.outputs.end());
         }
         for (OpId id : graph.ops.ids())
@@ -31,7 +34,10 @@ class Player {
     CheckReport run() {
         take_homes();
         if (sound()) play_repetitions();
-        report_.overhead = step_time_ > 0 ? static_cast<double>(report_.time.value) / step_time_ : 1.0;
+        std::int64_t base = 0;  // the time that the longest queue needs, or compute
+        for (const auto& [queue, time] : times_) base = std::max(base, time);
+        report_.overhead =
+            base > 0 ? static_cast<double>(report_.time.value) / static_cast<double>(base) : 1.0;
         return std::move(report_);
     }
 
@@ -79,7 +85,7 @@ class Player {
         for (int repetition = 1; repetition <= kMostRepetitions; ++repetition) {
             const HostTraffic::UnderWay before = traffic_.under_way();
             started = traffic_.clock();
-            const auto busy = busy_ways();
+            const HostTraffic::Busy busy = traffic_.busy();
             begin_step();
             for (at_ = 0; at_ < schedule_.steps.size() && !full(); ++at_) play(schedule_.steps[at_]);
             if (repetition == 1) counts_ = false;
@@ -96,20 +102,19 @@ class Player {
         tell_use({}, kMostRepetitions);
     }
 
-    std::array<std::int64_t, 3> busy_ways() const {
-        return {traffic_.busy(Way::out), traffic_.busy(Way::in), traffic_.busy(Way::host)};
-    }
-    void tell_use(const std::array<std::int64_t, 3>& before, std::int64_t steps) {
-        const auto now = busy_ways();
-        report_.to_host.busy = Nanoseconds((now[0] - before[0]) / steps);
-        report_.to_device.busy = Nanoseconds((now[1] - before[1]) / steps);
-        report_.on_host.busy = Nanoseconds((now[2] - before[2]) / steps);
+    /// Sets the busy times of one step. `before`: those when the step, or the first of `steps`, began.
+    void tell_use(HostTraffic::Busy before, std::int64_t steps) {
+        for (const auto& [line, total] : traffic_.busy()) {
+            SideUse& use = line.first == Way::out    ? report_.to_host
+                           : line.first == Way::in   ? report_.to_device
+                           : line.first == Way::host ? report_.on_host
+                                                     : report_.collectives[line.second];
+            use.busy = Nanoseconds((total - before[line]) / steps);
+        }
     }
 
     void begin_step() {
-        ran_on_side_.clear();
-        read_behind_boundary_.clear();
-        is_behind_boundary_ = false;
+        boundary_.begin_step();
         on_device_.clear();
         on_host_.clear();
         times_run_.clear();
@@ -167,45 +172,31 @@ class Player {
         if (traffic_.clock() > kLongest) violation("the time is too long to count");
     }
 
-    void play_side(OpId id) {
-        if (id == *graph_.boundary) {
-            ran_on_side_.clear();
-            is_behind_boundary_ = true;
-        }
-        if (!ran_on_side_.insert(id).second)
-            violation(name(id) + " runs again on the same side of the boundary between forward and backward");
-        for (TensorId t : graph_.ops[id].outputs)
-            if (read_behind_boundary_.contains(t))
-                violation(name(id) + " makes " + name(t) +
-                          " again behind the boundary, where its earlier copy was read");
-        if (!is_behind_boundary_ || id == *graph_.boundary) return;
-        for (TensorId t : graph_.ops[id].inputs) read_behind_boundary_.insert(t);
-    }
-
     void play_run(OpId id, bool in_place) {
         const Op& op = graph_.ops[id];
         const bool first = ++times_run_[id] == 1;
         if (counts_) ++report_.runs;
         if (counts_ && !first) ++report_.reruns;
         if (!first && !op.recomputable) violation(name(id) + " runs again, but may run only once");
-        if (graph_.boundary) play_side(id);
+        for (const std::string& what : boundary_.broken_by_run(id)) violation(name(id) + " " + what);
         if (ran_on_host_.contains(id)) violation(name(id) + " runs, but has run on the host");
         for (TensorId t : op.inputs) {
             if (!on_device_.contains(t))
                 violation(name(id) + " reads " + name(t) + ", which is not on the device");
             await(to_device_, t);
+            await(made_by_collective_, t);
         }
         see_values(id, op.inputs);
         if (first) play_updates(id);
         for (TensorId t : op.outputs)
-            if (on_device_.contains(t)) expect_no_copy_of(t, name(id) + " makes again");
+            if (on_device_.contains(t)) expect_no_use_of(t, name(id) + " makes again");
         std::set<TensorId> overwritten, without_new_bytes;
         if (in_place) {
             if (op.inplace.empty()) violation(name(id) + " cannot run in place");
             for (const InplacePair& pair : op.inplace) {
                 if (resident(pair.in))
                     violation(name(id) + " would overwrite " + name(pair.in) + ", which is resident");
-                expect_no_copy_of(pair.in, name(id) + " writes over");
+                expect_no_use_of(pair.in, name(id) + " writes over");
                 overwritten.insert(pair.in);
                 without_new_bytes.insert(pair.out);
             }
@@ -221,7 +212,19 @@ class Player {
         for (TensorId t : overwritten) remove(t);
         for (TensorId t : op.outputs) remove(t);
         for (TensorId t : op.outputs) add(t);
-        traffic_.compute(op.time.value);
+        op.collective ? play_collective(id) : traffic_.compute(op.time.value);
+    }
+
+    void play_collective(OpId id) {
+        const Op& op = graph_.ops[id];
+        const auto task = traffic_.run_collective(op.collective->queue, id.value, op.time.value);
+        for (TensorId t : op.outputs) made_by_collective_[t] = task;
+        for (TensorId t : op.inputs) read_by_collectives_[t].insert(task);
+        if (counts_) report_.collectives[op.collective->queue].bytes += op.collective->wire;
+    }
+    void await_collectives_of(TensorId t) {
+        await(made_by_collective_, t);
+        for (const HostTraffic::TaskId task : read_by_collectives_[t]) traffic_.await(task);
     }
 
     /// Checks that the op finds the residents as in the graph's order: ops before it that update these
@@ -247,7 +250,7 @@ class Player {
             if (!on_device_.contains(t))
                 violation(name(id) + " updates " + name(t) + ", which is not on the device");
             await(to_device_, t);
-            expect_no_copy_of(t, name(id) + " updates");
+            expect_no_use_of(t, name(id) + " updates");
             await(host_ops_, t);
             leave_host(t);
         }
@@ -259,6 +262,7 @@ class Player {
             return violation("frees " + name(t) + ", which is resident and has no copy on the host");
         expect_done(to_device_, t, "frees", "arrives");
         await(to_host_, t);
+        await_collectives_of(t);
         remove(t);
     }
 
@@ -336,7 +340,8 @@ class Player {
             (copy_time_ += std::llround(beside) + latency) > kLongest)
             return violation("copies " + name(t) + " for longer than can be counted");
         std::set<HostTraffic::TaskId> first;
-        for (const Latest* list : {&to_host_, &to_device_, way == Way::out ? &host_ops_ : &host_writes_})
+        for (const Latest* list :
+             {&to_host_, &to_device_, way == Way::out ? &host_ops_ : &host_writes_, &made_by_collective_})
             if (const auto found = list->find(t); found != list->end()) first.insert(found->second);
         latest[t] =
             traffic_.copy(way, t.value, std::llround(alone), std::llround(beside), latency, std::move(first));
@@ -345,8 +350,10 @@ class Player {
     void await(const Latest& list, TensorId t) {
         if (const auto found = list.find(t); found != list.end()) traffic_.await(found->second);
     }
-    /// Checks that no copy of the tensor is running: its bytes must not change until the copy is done.
-    void expect_no_copy_of(TensorId t, const std::string& doing) {
+    /// Waits for collectives that use the tensor, and checks that no copy of the tensor is running: its bytes
+    /// must not change until the copy is done.
+    void expect_no_use_of(TensorId t, const std::string& doing) {
+        await_collectives_of(t);
         expect_done(to_device_, t, doing, "arrives");
         expect_done(to_host_, t, doing, "is on its way to the host");
     }
@@ -373,6 +380,7 @@ class Player {
 
     void end_step() {
         for (const auto& [t, op] : host_ops_) traffic_.await(op);
+        for (TensorId t : graph_.tensors.ids()) await_collectives_of(t);
         for (const Latest* list : {&to_host_, &to_device_}) {
             for (const auto& [t, copy] : *list)
                 if (!schedule_.homes.cyclic || !kept_on_host(t)) traffic_.await(copy);
@@ -421,13 +429,13 @@ class Player {
     Latest host_ops_, host_writes_;
     std::map<OpId, std::size_t> times_run_;
     std::set<OpId> ran_on_host_;
-    std::set<OpId> ran_on_side_;  ///< ops that ran on the current side of the graph's boundary
-    std::set<TensorId> read_behind_boundary_;
-    bool is_behind_boundary_ = false;
+    BoundaryRules boundary_;
     std::size_t at_ = 0;
     std::int64_t held_ = 0, host_held_ = 0, copy_time_ = 0;
-    bool counts_ = true;  ///< true in the first repetition; only its steps are counted
-    double step_time_ = 0;
+    bool counts_ = true;                         ///< true in the first repetition; only its steps are counted
+    std::map<std::string, std::int64_t> times_;  ///< of all ops of a queue together; of compute under ""
+    Latest made_by_collective_;                  ///< per tensor: the latest collective that makes it
+    std::map<TensorId, std::set<HostTraffic::TaskId>> read_by_collectives_;
     HostTraffic traffic_;
     CheckReport report_;
 };

@@ -1,5 +1,5 @@
-// The files of resources/devices, resources/links and resources/hosts, built into the program. CMake writes
-// the lists of these files.
+// The files of resources/devices, resources/links, resources/hosts and resources/rank_links, built into the
+// program. CMake writes the lists of these files.
 #pragma once
 
 #include <span>
@@ -13,5 +13,6 @@ struct BuiltinProfile {
 std::span<const BuiltinProfile> builtin_profiles();  ///< profiles of devices
 std::span<const BuiltinProfile> builtin_links();
 std::span<const BuiltinProfile> builtin_hosts();
+std::span<const BuiltinProfile> builtin_rank_links();
 
 }  // namespace rematlas

@@ -22,7 +22,6 @@ void append_op(FlatGraph& flat, const Op& op) {
     flat.time.push_back(op.time.value);
     flat.workspace.push_back(op.workspace.value);
     flat.recomputable.push_back(op.recomputable);
-    flat.base_time += op.time.value;
 }
 
 /// Appends the in-place pairs of the op. An op runs in place with all of its pairs or with none, so no pair
@@ -89,6 +88,7 @@ FlatGraph flatten(const Graph& graph) {
         flat.results.push_back(t.value);
     }
     for (const Op& op : graph.ops) append_op(flat, op);
+    flat.base_time = base_time(graph).value;
     for (const Op& op : graph.ops) append_inplace(flat, op, false);
     if (graph.boundary) flat.boundary = graph.boundary->value;
     collect_users(flat);

@@ -53,7 +53,8 @@ struct FlatGraph {
     std::int32_t boundary = -1;
 
     std::int64_t resident_bytes = 0;
-    /// The time of the step without recomputation: all ops once.
+    /// The time of the step without recomputation (graph.h, `base_time`): the sum of `time`, or less if the
+    /// graph has collectives beside compute.
     std::int64_t base_time = 0;
 
     /// Returns `time` as a multiple of `base_time`; 1 if the step takes no time.

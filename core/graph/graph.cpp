@@ -60,6 +60,7 @@ class Validation {
             const Op& op = graph_.ops[id];
             if (op.time.value < 0) return Error{op_label(graph_, id) + " has a negative time"};
             if (op.workspace.value < 0) return Error{op_label(graph_, id) + " has a negative workspace"};
+            if (Result<void> kept = collective(id); !kept) return kept;
             if (op.time.value >= kLongestStep - time)
                 return Error{"ops: the sum of their times is too large"};
             if (op.workspace.value >= kLargestSum - bytes)
@@ -74,6 +75,20 @@ class Validation {
                 return Error{"ops: the sum of their times on the host is too large"};
             host_time += op.host_time->value;
         }
+        return {};
+    }
+
+    Result<void> collective(OpId id) const {
+        const Op& op = graph_.ops[id];
+        if (!op.collective) return {};
+        if (op.collective->queue.empty()) return Error{op_label(graph_, id) + ": its queue has no name"};
+        if (op.collective->wire.value < 0 || op.collective->wire.value >= kLargestSum)
+            return Error{op_label(graph_, id) + " has a wrong number of bytes over the wire"};
+        if (op.workspace.value != 0)
+            return Error{op_label(graph_, id) +
+                         " has a queue and a workspace: count the workspace as an output instead"};
+        if (!op.mutates.empty())
+            return Error{op_label(graph_, id) + " has a queue and mutates residents, which is not possible"};
         return {};
     }
 
@@ -241,6 +256,26 @@ std::optional<Phase> phase_from(std::string_view text) {
 
 Result<void> validate(const Graph& graph) {
     return Validation(graph).run();
+}
+
+Queues queues_of(const Graph& graph) {
+    Queues queues;
+    queues.of = IdVector<OpId, int>(graph.ops.size(), -1);
+    for (OpId id : graph.ops.ids()) {
+        if (!graph.ops[id].collective) continue;
+        const std::string& name = graph.ops[id].collective->queue;
+        const auto known = std::find(queues.names.begin(), queues.names.end(), name);
+        queues.of[id] = static_cast<int>(known - queues.names.begin());
+        if (known == queues.names.end()) queues.names.push_back(name);
+    }
+    return queues;
+}
+
+Nanoseconds base_time(const Graph& graph) {
+    const Queues queues = queues_of(graph);
+    std::vector<Nanoseconds> sums(queues.names.size() + 1);
+    for (OpId id : graph.ops.ids()) sums[static_cast<std::size_t>(queues.of[id] + 1)] += graph.ops[id].time;
+    return *std::max_element(sums.begin(), sums.end());
 }
 
 IdVector<TensorId, OpId> producers(const Graph& graph) {

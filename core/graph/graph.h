@@ -54,6 +54,14 @@ struct InplacePair {
     TensorId in;
 };
 
+/// How a collective op runs beside compute: in the queue of its group of ranks.
+struct Collective {
+    std::string queue;  ///< name of the queue, e.g. fsdp; collectives of one queue run one after the other
+    Bytes wire = {};    ///< bytes that this rank sends in one run
+
+    bool operator==(const Collective&) const = default;
+};
+
 /// One ATen operation of the step.
 struct Op {
     std::string name;      ///< operator name, e.g. aten::convolution
@@ -74,6 +82,8 @@ struct Op {
     std::optional<Nanoseconds> host_time =
         {};                   ///< time of a run on the host; empty: impossible. Only for optimizer ops
     std::string source = {};  ///< the line of the model that calls the op, e.g. model.py:41; empty: not known
+    /// Set for a collective of several ranks that runs beside compute.
+    std::optional<Collective> collective = {};
 };
 
 /// A node of the hierarchy. A leaf holds ops directly. A block covers its own ops and the ops of its
@@ -114,6 +124,17 @@ struct Graph {
 /// tensor, no negative number, sums that are not too large (2^62 bytes, 2^52 ns), valid in-place pairs,
 /// results that exist, a valid boundary, and a hierarchy that is a forest.
 Result<void> validate(const Graph& graph);
+
+/// The queues of a graph's collectives.
+struct Queues {
+    std::vector<std::string> names;  ///< in the order in which the graph's ops name them first
+    IdVector<OpId, int> of;          ///< by op: index in `names`; -1 for ops that run on the device's compute
+};
+Queues queues_of(const Graph& graph);
+
+/// Returns the least time of the step without recomputation, to which overheads refer. It is the sum of the
+/// times of the ops; if the graph has queues: the largest sum of the ops of one queue, or of compute.
+Nanoseconds base_time(const Graph& graph);
 
 /// Returns the op that makes each tensor; invalid for residents.
 IdVector<TensorId, OpId> producers(const Graph& graph);

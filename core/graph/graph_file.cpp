@@ -122,6 +122,8 @@ Op read_op(const Fields& fields, const Graph& graph, std::size_t op_count) {
     op.recomputable = fields.boolean_or("recomputable", true);
     if (fields.has("host_time_ns")) op.host_time = Nanoseconds(fields.integer("host_time_ns"));
     op.source = fields.text_or("source", "");
+    if (fields.has("queue"))
+        op.collective = Collective{fields.text("queue"), Bytes(fields.integer_or("wire_bytes", 0))};
     return op;
 }
 
@@ -234,6 +236,10 @@ json op_json(OpId id, const Op& op) {
     if (!op.recomputable) out["recomputable"] = false;
     if (op.host_time) out["host_time_ns"] = op.host_time->value;
     if (!op.source.empty()) out["source"] = op.source;
+    if (op.collective) {
+        out["queue"] = op.collective->queue;
+        out["wire_bytes"] = op.collective->wire.value;
+    }
     return out;
 }
 

@@ -5,6 +5,7 @@
 #include "core/planning/pinned_solver.h"
 #include "core/planning/registry.h"
 #include "core/planning/solve_in_arena.h"
+#include "core/planning/solve_with_queues.h"
 #include "core/schedule/run_sequence.h"
 
 namespace rematlas {
@@ -81,6 +82,8 @@ Result<Outcome> solve(const Problem& problem, const SolveRequest& request, const
     const Problem with_copies{problem.graph, problem.flat, *copies};
     if (problem.graph.boundary && !request.pins.empty())
         return Error{"pins are not kept in a compiled step, whose graph has a boundary"};
+    if (has_queues(problem.graph) && !request.pins.empty())
+        return Error{"pins are not kept in a graph with collectives that have a queue: plan without pins"};
     solver = under_pins(problem.graph, request.pins, solver.take());
     if (!solver) return solver.error();
     Result<Outcome> outcome = request.arena

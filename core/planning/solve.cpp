@@ -11,6 +11,7 @@
 #include "core/checking/check.h"
 #include "core/checking/check_pins.h"
 #include "core/planning/registry.h"
+#include "core/planning/solve_with_queues.h"
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
 #include "core/solving/answers.h"
@@ -150,9 +151,12 @@ void raise_bound(const FlatGraph& graph, Bytes budget, const Limits& limits, Sch
 }
 
 /// Checks that the solver can plan the graph. Errors: the graph has a boundary, and either the solver does
-/// not support boundaries or copies to the host are allowed.
+/// not support boundaries, or copies to the host are allowed, or the graph has queues.
 Result<void> knows_boundary(const Problem& problem, const Solver& solver) {
     if (!problem.graph.boundary) return {};
+    if (has_queues(problem.graph))
+        return Error{
+            "collectives with a queue are not planned for a compiled step, whose graph has a boundary"};
     if (problem.copies.what != Offload::none)
         return Error{"copies to the host are not planned for a compiled step, whose graph has a boundary"};
     const SolverEntry* entry = find_solver(solver.name());
@@ -162,6 +166,39 @@ Result<void> knows_boundary(const Problem& problem, const Solver& solver) {
         if (other->traits.boundary) able += (able.empty() ? "" : ", ") + std::string(other->traits.name);
     return Error{"solver " + std::string(solver.name()) +
                  " does not plan compiled steps, whose graphs have a boundary; these do: " + able};
+}
+
+/// Sets the bound in the schedule, unless the schedule has one that is as good. `over`: the class of schedules
+/// for which it must hold.
+void prove_bound(const Problem& problem, Bytes budget, const Limits& limits, ScheduleClass over,
+                 Schedule& schedule) {
+    if (over > ScheduleClass::any_order) {
+        if (!schedule.bound) bound_with_copies(problem, budget, limits, over, schedule);
+    } else if (limits.bound_time.count() > 0) {
+        raise_bound(problem.flat, budget, limits, schedule);
+    } else if (!schedule.bound) {
+        const OverheadBound bound = overhead_lower_bound(problem.flat, budget, bound_limits(limits));
+        if (bound.overhead > 0)
+            schedule.bound = Bound{bound.overhead, 0, ScheduleClass::any_order, bound.seconds};
+    }
+}
+
+/// Like `prove_bound`, for a graph with queues: the largest bound of compute alone and of each queue alone.
+void prove_bound_of_queues(const Problem& problem, Bytes budget, const Limits& limits, ScheduleClass over,
+                           Schedule& schedule) {
+    const auto base = static_cast<double>(problem.flat.base_time);
+    for (const Graph& graph : one_queue_each(problem.graph)) {
+        const FlatGraph flat = flatten(graph);
+        if (flat.base_time == 0 || base == 0) continue;
+        Schedule alone = schedule;
+        alone.bound.reset();
+        prove_bound({graph, flat, problem.copies}, budget, limits, over, alone);
+        if (!alone.bound) continue;
+        alone.bound->overhead *= static_cast<double>(flat.base_time) / base;
+        const double before = schedule.bound ? schedule.bound->seconds : 0;
+        if (!schedule.bound || alone.bound->overhead > schedule.bound->overhead) schedule.bound = alone.bound;
+        schedule.bound->seconds = before + alone.bound->seconds;
+    }
 }
 
 }  // namespace
@@ -174,14 +211,9 @@ Result<void> add_bound(const Problem& problem, Bytes budget, const Limits& limit
         schedule.status = "feasible";
     }
     const bool proven = schedule.bound && schedule.overhead <= schedule.bound->overhead * (1 + kRounding);
-    if (copies) {
-        if (!schedule.bound) bound_with_copies(problem, budget, limits, over, schedule);
-    } else if (limits.bound_time.count() > 0 && !proven) {
-        raise_bound(problem.flat, budget, limits, schedule);
-    } else if (!schedule.bound) {
-        const OverheadBound bound = overhead_lower_bound(problem.flat, budget, bound_limits(limits));
-        if (bound.overhead > 0)
-            schedule.bound = Bound{bound.overhead, 0, ScheduleClass::any_order, bound.seconds};
+    if (!proven) {
+        (has_queues(problem.graph) ? prove_bound_of_queues : prove_bound)(problem, budget, limits, over,
+                                                                          schedule);
     }
     if (!schedule.bound) return {};
     if (schedule.bound->overhead > schedule.overhead * (1 + kRounding)) {
@@ -229,7 +261,8 @@ Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget
                       const Progress& progress) {
     if (Result<void> knows = knows_boundary(problem, solver); !knows) return knows.error();
     const auto start = std::chrono::steady_clock::now();
-    Answer answer = solve_in_order(problem, solver, budget, limits, progress);
+    Answer answer = (has_queues(problem.graph) ? solve_with_queues : solve_in_order)(problem, solver, budget,
+                                                                                     limits, progress);
     Outcome outcome;
     outcome.budget = budget;
     const auto seconds = [&] {

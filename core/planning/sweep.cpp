@@ -8,6 +8,7 @@
 #include "core/planning/registry.h"
 #include "core/planning/request.h"
 #include "core/planning/solve_in_arena.h"
+#include "core/planning/solve_with_queues.h"
 #include "core/planning/sweep_tasks.h"
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/atlas/smallest_budget.h"
@@ -131,8 +132,10 @@ bool may_serve(const Copies& found, const Copies& asked) {
 std::optional<Result<Outcome>> from_smallest(const Problem& problem, const SmallestBudget& smallest,
                                              std::string_view solver, Bytes budget, const Limits& limits) {
     if (smallest.peak > budget || traits_of(solver).finds < ScheduleClass::any_order) return std::nullopt;
-    Result<Schedule> schedule =
-        checked(problem, solution_from(problem.flat, smallest.runs), solver, budget, limits);
+    Solution solution = solution_from(problem.flat, smallest.runs);
+    if (has_queues(problem.graph))
+        solution = with_collectives_beside(problem, std::move(solution), budget, limits);
+    Result<Schedule> schedule = checked(problem, std::move(solution), solver, budget, limits);
     if (!schedule) return schedule.error();
     Outcome outcome;
     outcome.answer = schedule.take();
@@ -242,9 +245,10 @@ class SweepRun {
     }
 
     void prepare(Bytes largest, std::size_t points, const TimeShares& shares) {
-        // A solver from `up_to` answers for one graph only. So it cannot be used if `solve_in_order` may pass
-        // another graph to it.
-        const bool one_graph = !has_ordered_updates(first_problem().graph);
+        // A solver from `up_to` answers for one graph only. So it cannot be used if `solve_in_order` or
+        // `solve_with_queues` may pass another graph to it.
+        const Graph& graph = first_problem().graph;
+        const bool one_graph = !has_ordered_updates(graph) && !has_queues(graph);
         for (const std::size_t index : order_) {
             if (!one_graph) break;
             SweepTask& task = tasks_[index];

@@ -47,7 +47,7 @@ const std::string& name_of(const Graph& graph, const Step& step) {
     return step.names_op() ? graph.ops[step.op()].name : graph.tensors[step.tensor()].name;
 }
 
-/// Adds the runs on the device, and counters of the bytes that are held there.
+/// Adds the runs on the device's compute, and counters of the bytes that are held there.
 void add_runs(const Graph& graph, const std::vector<Step>& steps, const Simulation& played, json& events) {
     IdVector<OpId, int> count(graph.ops.size(), 0);
     for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -56,6 +56,11 @@ void add_runs(const Graph& graph, const std::vector<Step>& steps, const Simulati
         if (step.kind == StepKind::fetch) events.push_back(counter("memory", trace.start, trace.during));
         if (!step.runs()) continue;
         const Op& op = graph.ops[step.op()];
+        if (op.collective) {
+            events.push_back(counter("memory", trace.start, trace.during));
+            ++count[step.op()];
+            continue;
+        }
         const std::string lane =
             count[step.op()]++ > 0 ? std::string("recompute") : std::string(to_string(op.phase));
         events.push_back(event(op.name, lane, trace.start, trace.end, of_op(graph, step, i)));
@@ -77,9 +82,11 @@ void add_waits(const Graph& graph, const std::vector<Step>& steps, const Simulat
 void add_beside(const Graph& graph, const std::vector<Step>& steps, const Simulation& played, json& events) {
     for (const SideTrace& beside : played.beside) {
         const Step& step = steps[beside.step];
-        if (step.kind == StepKind::run_host) {
-            events.push_back(event(name_of(graph, step), "on the host", beside.start, beside.end,
-                                   of_op(graph, step, beside.step)));
+        if (step.names_op()) {
+            const Op& op = graph.ops[step.op()];
+            const std::string lane =
+                step.kind == StepKind::run_host ? "on the host" : "queue " + op.collective->queue;
+            events.push_back(event(op.name, lane, beside.start, beside.end, of_op(graph, step, beside.step)));
             continue;
         }
         const char* lane = beside.queue == SideQueue::to_host ? "to the host" : "to the device";

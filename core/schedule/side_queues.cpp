@@ -17,10 +17,14 @@ Wide work_of(const SideWork& work) {
 
 }  // namespace
 
+std::size_t SideQueues::line_of(const SideWork& work) {
+    return static_cast<std::size_t>(work.queue) + static_cast<std::size_t>(work.group);
+}
+
 int SideQueues::add(SideWork work) {
-    if (work.queue == SideQueue::host) work.contended = 1;
+    if (work.queue != SideQueue::to_host && work.queue != SideQueue::to_device) work.contended = 1;
     const int number = static_cast<int>(works_.size());
-    lines_[static_cast<std::size_t>(work.queue)].works.push_back(number);
+    lines_[line_of(work)].works.push_back(number);
     works_.push_back(std::move(work));
     begin_.push_back(-1);
     end_.push_back(-1);
@@ -45,12 +49,10 @@ void SideQueues::wait_for(int work) {
 /// Returns how many units of work the first item of the queue does per nanosecond. A copy has alone *
 /// contended units. While no bytes move in the other direction, it does `contended` units per nanosecond, so
 /// it takes `alone` nanoseconds.
-std::int64_t SideQueues::speed(SideQueue queue) const {
-    const Line& line = lines_[static_cast<std::size_t>(queue)];
-    const SideWork& head = works_[static_cast<std::size_t>(line.works[line.head])];
-    if (queue == SideQueue::host) return 1;
-    const SideQueue other = queue == SideQueue::to_host ? SideQueue::to_device : SideQueue::to_host;
-    return moves(lines_[static_cast<std::size_t>(other)]) ? head.alone : head.contended;
+std::int64_t SideQueues::speed(std::size_t line) const {
+    if (line >= static_cast<std::size_t>(SideQueue::host)) return 1;
+    const SideWork& head = works_[static_cast<std::size_t>(lines_[line].works[lines_[line].head])];
+    return moves(lines_[1 - line]) ? head.alone : head.contended;
 }
 
 std::int64_t SideQueues::next_event() const {
@@ -62,7 +64,7 @@ std::int64_t SideQueues::next_event() const {
             next = std::min(next, now_ + line.latency);
             continue;
         }
-        const Wide each = static_cast<Wide>(speed(static_cast<SideQueue>(i)));
+        const Wide each = static_cast<Wide>(speed(i));
         next = std::min(next, now_ + static_cast<std::int64_t>((line.left + each - 1) / each));
     }
     return next;
@@ -70,14 +72,11 @@ std::int64_t SideQueues::next_event() const {
 
 /// Moves the clock by a time in which no queue begins work, ends work or changes its speed.
 void SideQueues::progress(std::int64_t time) {
-    std::array<Wide, 3> done{};
-    for (std::size_t i = 0; i < lines_.size(); ++i) {
-        if (moves(lines_[i]))
-            done[i] = static_cast<Wide>(speed(static_cast<SideQueue>(i))) * static_cast<Wide>(time);
-    }
+    for (std::size_t i = 0; i < lines_.size(); ++i)
+        done_[i] = moves(lines_[i]) ? static_cast<Wide>(speed(i)) * static_cast<Wide>(time) : 0;
     for (std::size_t i = 0; i < lines_.size(); ++i) {
         Line& line = lines_[i];
-        line.left -= std::min(line.left, done[i]);
+        line.left -= std::min(line.left, done_[i]);
         if (line.begun && line.latency > 0) line.latency -= time;
     }
     now_ += time;
@@ -115,8 +114,8 @@ std::vector<SideQueues::Pending> SideQueues::pending() const {
         for (std::size_t at = line.head; at < line.works.size(); ++at) {
             const SideWork& work = works_[static_cast<std::size_t>(line.works[at])];
             const bool now = at == line.head && line.begun;
-            list.push_back({static_cast<SideQueue>(i), work.label, now ? line.latency : work.latency,
-                            now ? line.left : work_of(work)});
+            list.push_back(
+                {work.queue, work.label, now ? line.latency : work.latency, now ? line.left : work_of(work)});
         }
     }
     return list;

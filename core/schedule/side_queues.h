@@ -1,5 +1,6 @@
-// Simulates work that runs at the same time as the device's compute: copies in each direction, and ops on the
-// host. Each of the three kinds has its own queue.
+// Simulates work that runs at the same time as the device's compute: copies in each direction, ops on the
+// host, and collectives. Each of the first three kinds has its own queue; collectives have a queue for each
+// group of ranks.
 //
 //     SideQueues queues;
 //     int out = queues.add({.queue = SideQueue::to_host, .alone = 100, .contended = 250});   // now, at 0
@@ -11,15 +12,14 @@
 // added, begins or ends.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
 namespace rematlas {
 
-enum class SideQueue : std::uint8_t { to_host, to_device, host };
+enum class SideQueue : std::uint8_t { to_host, to_device, host, collective };
 
-/// A copy, or an op that runs on the host. Times are in nanoseconds.
+/// A copy, an op that runs on the host, or a collective. Times are in nanoseconds.
 struct SideWork {
     SideQueue queue = SideQueue::to_host;
     std::int64_t alone = 0;       ///< duration; for a copy, while no bytes move in the other direction
@@ -27,10 +27,14 @@ struct SideWork {
     std::int64_t latency = 0;     ///< for a copy: time before its bytes move
     std::vector<int> after = {};  ///< numbers of the work that must be done first; -1 is ignored
     int label = -1;               ///< id of the tensor or op
+    int group = 0;                ///< for a collective: the number of its queue in Queues::names
 };
 
 class SideQueues {
   public:
+    /// `groups`: how many queues collectives have.
+    explicit SideQueues(std::size_t groups = 0) : lines_(kFixed + groups), done_(kFixed + groups) {}
+
     std::int64_t now() const { return now_; }
     void move_to(std::int64_t time);
 
@@ -65,8 +69,11 @@ class SideQueues {
         bool begun = false;
     };
 
+    static constexpr std::size_t kFixed = 3;  ///< queues of copies and of ops on the host
+
+    static std::size_t line_of(const SideWork& work);
     bool moves(const Line& line) const { return line.begun && line.latency == 0; }
-    std::int64_t speed(SideQueue queue) const;
+    std::int64_t speed(std::size_t line) const;
     std::int64_t next_event() const;
     void progress(std::int64_t time);
     void settle();
@@ -74,7 +81,8 @@ class SideQueues {
     std::int64_t now_ = 0;
     std::vector<SideWork> works_;
     std::vector<std::int64_t> begin_, end_;
-    std::array<Line, 3> lines_;  ///< by queue
+    std::vector<Line> lines_;              ///< by SideQueue; then one for each queue of collectives
+    std::vector<unsigned __int128> done_;  ///< used within `progress` only
 };
 
 }  // namespace rematlas

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "core/schedule/boundary_sides.h"
+#include "core/schedule/collectives_under_way.h"
 #include "core/schedule/homes.h"
 
 namespace rematlas {
@@ -24,7 +24,9 @@ class Simulator {
           places_(graph.tensors.size()),
           run_count_(graph.ops.size(), 0),
           sides_(graph, producer_),
-          updaters_(graph.tensors.size()) {
+          updaters_(graph.tensors.size()),
+          collectives_(graph),
+          queues_(collectives_.queue_count()) {
         for (OpId op : graph.ops.ids())
             for (TensorId t : graph.ops[op].mutates) updaters_[t].push_back(op);
     }
@@ -114,9 +116,9 @@ class Simulator {
         for (TensorId t : graph_.tensors.ids()) {
             const Place& place = places_[t];
             queues_.wait_for(place.host_op);
+            collectives_.wait_for_uses(t, queues_);
             if (homes_.cyclic && place.lives_on_host && !producer_[t].valid()) continue;
-            queues_.wait_for(place.to_host);
-            queues_.wait_for(place.to_device);
+            for (const int copy : {place.to_host, place.to_device}) queues_.wait_for(copy);
         }
     }
 
@@ -147,10 +149,8 @@ class Simulator {
     }
 
     Result<Simulation> average() {
-        for (const Place& place : places_) {
-            queues_.wait_for(place.to_host);
-            queues_.wait_for(place.to_device);
-        }
+        for (const Place& place : places_)
+            for (const int copy : {place.to_host, place.to_device}) queues_.wait_for(copy);
         return finish((now().value + kMostRepetitions - 1) / kMostRepetitions);
     }
 
@@ -201,6 +201,7 @@ class Simulator {
                 return Error{"op " + std::to_string(id.value) + " needs " + label(t) +
                              ", which is not on the device"};
             queues_.wait_for(places_[t].to_device);
+            queues_.wait_for(collectives_.maker(t));
         }
         if (Result<void> right = reads_right(id, op.inputs); !right) return right;
         if (first) {
@@ -208,11 +209,11 @@ class Simulator {
         }
         for (TensorId t : op.outputs) {
             if (!places_[t].on_device) continue;
-            if (Result<void> still = is_not_copied(t); !still) return still;
+            if (Result<void> still = is_unused(t); !still) return still;
         }
         if (in_place) {
             for (const InplacePair& pair : op.inplace)
-                if (Result<void> still = is_not_copied(pair.in); !still) return still;
+                if (Result<void> still = is_unused(pair.in); !still) return still;
         }
         trace.start = now();
         Bytes during = alive_ + op.workspace;
@@ -231,7 +232,10 @@ class Simulator {
             if (places_[t].on_device) drop(t);
             place(t);
         }
-        queues_.move_to(now().value + op.time.value);
+        if (collectives_.queue_of(id) >= 0)
+            trace_beside(collectives_.start(id, queues_), SideQueue::collective);
+        else
+            queues_.move_to(now().value + op.time.value);
         return {};
     }
 
@@ -244,7 +248,7 @@ class Simulator {
                 return Error{"op " + std::to_string(id.value) + " updates " + label(t) +
                              ", which is not on the device"};
             queues_.wait_for(places_[t].to_device);
-            if (Result<void> still = is_not_copied(t); !still) return still;
+            if (Result<void> still = is_unused(t); !still) return still;
             queues_.wait_for(places_[t].host_op);
             if (places_[t].on_host) leave_host(t);
         }
@@ -265,14 +269,10 @@ class Simulator {
         return {};
     }
 
-    void wait_for_copies(TensorId t) {
-        queues_.wait_for(places_[t].to_device);
-        queues_.wait_for(places_[t].to_host);
-    }
-
-    /// Fails if a copy of the tensor is under way. Must be called before the tensor's bytes are written or
-    /// freed.
-    Result<void> is_not_copied(TensorId t) {
+    /// Waits for the collectives that make or read the tensor. Fails if a copy of the tensor is under way.
+    /// Must be called before the tensor's bytes are written.
+    Result<void> is_unused(TensorId t) {
+        collectives_.wait_for_uses(t, queues_);
         if (Result<void> there = is_over(places_[t].to_device, t, "to the device"); !there) return there;
         return is_over(places_[t].to_host, t, "to the host");
     }
@@ -289,6 +289,7 @@ class Simulator {
             return Error{"free of the resident " + label(t) + " without a copy on the host"};
         if (Result<void> there = is_over(places_[t].to_device, t, "to the device"); !there) return there;
         queues_.wait_for(places_[t].to_host);
+        collectives_.wait_for_uses(t, queues_);
         trace.start = now();
         drop(t);
         return {};
@@ -299,9 +300,9 @@ class Simulator {
         if (links_.to_host_bytes_per_second <= 0) return Error{"offload: no link speed to the host is known"};
         if (!place.on_device) return Error{"offload of " + label(t) + ", which is not on the device"};
         if (place.on_host) return Error{"offload of " + label(t) + ", which is on the host already"};
-        Result<int> copy =
-            begin_copy(t, SideQueue::to_host, links_.to_host_bytes_per_second,
-                       links_.to_host_contended_bytes_per_second, {place.to_device, place.host_op});
+        Result<int> copy = begin_copy(t, SideQueue::to_host, links_.to_host_bytes_per_second,
+                                      links_.to_host_contended_bytes_per_second,
+                                      {place.to_device, place.host_op, collectives_.maker(t)});
         if (!copy) return copy.error();
         place.to_host = *copy;
         reach_host(t);
@@ -331,8 +332,7 @@ class Simulator {
             return Error{"drop of " + label(t) + ", whose home is on the host"};
         if (!producer_[t].valid() && !place.on_device)
             return Error{"drop of the only copy of the resident " + label(t)};
-        wait_for_copies(t);
-        queues_.wait_for(place.host_op);
+        for (const int work : {place.to_device, place.to_host, place.host_op}) queues_.wait_for(work);
         leave_host(t);
         return {};
     }
@@ -428,6 +428,7 @@ class Simulator {
     Bytes alive_, host_held_;
     Nanoseconds started_;
     std::size_t at_ = 0;
+    CollectivesUnderWay collectives_;
     SideQueues queues_;
     Simulation result_;
 };

@@ -11,13 +11,13 @@ namespace rematlas {
 
 /// Time and memory of one step of the schedule.
 struct StepTrace {
-    Nanoseconds start, end;  ///< start == end if the step takes no compute time
+    Nanoseconds start, end;  ///< start == end if the step takes no compute time, as for collectives
     Bytes during;  ///< bytes on the device while the step runs: live tensors, outputs and workspace
     Bytes after;   ///< bytes on the device after the step
     Bytes host;    ///< bytes on the host after the step
 };
 
-/// A copy that an offload or a fetch started, or a run on the host.
+/// A copy that an offload or a fetch started, a run on the host, or a collective.
 struct SideTrace {
     std::size_t step = 0;
     SideQueue queue = SideQueue::to_host;
@@ -30,7 +30,7 @@ struct Simulation {
     std::size_t peak_step = 0;  ///< the first step that reaches the peak
     Bytes host_peak;
     std::vector<StepTrace> steps;
-    std::vector<SideTrace> beside;  ///< copies and host runs, in the order of the steps that started them
+    std::vector<SideTrace> beside;  ///< in the order of the steps that started the work
 };
 
 /// Simulates the steps by the rules of core/schedule/README.md. The rules for the end of the step are only

@@ -11,6 +11,9 @@ const LANES = [
   {name: 'on the host', colour: 'optimizer'},
 ];
 
+/** The lanes of a plan: those that every plan may have, and one for each queue of collectives. */
+const lanesOf = (plan) => LANES.concat(plan.queues.map((name) => ({name: `queue ${name}`, colour: 'keep'})));
+
 /** The bars of a plan over time, or with one width for each run where nothing takes time. */
 class LaneTimes {
   constructor(plan) {
@@ -21,9 +24,12 @@ class LaneTimes {
     this.end = steps.end;
     if (!this.isTimed) this.countRuns(steps);
     this.length = Math.max(this.isTimed ? plan.time : 0, this.end[steps.count - 1] || 0, 1e-9);
-    this.bars = LANES.map(() => []);
+    this.allLanes = lanesOf(plan);
+    this.bars = this.allLanes.map(() => []);
     const {phase} = plan.graph.ops;
+    const inQueue = new Set(plan.beside.bars.filter(({queue}) => queue > 2).map(({step}) => step));
     for (const step of steps.runSteps) {
+      if (this.isTimed && inQueue.has(step)) continue;
       const forward = phase[steps.ids[step]] < 2;
       const lane = steps.again[step] ? 1 : forward ? 0 : 2;
       this.bars[lane].push(
@@ -33,11 +39,12 @@ class LaneTimes {
     if (this.isTimed)
       for (const {step, begin, length} of waits) this.bars[3].push({step, begin, end: begin + length});
     for (const {queue, step, begin, length} of bars) {
+      if (!this.isTimed && queue > 2) continue;
       const at = this.isTimed ? begin : this.begin[step];
       this.bars[4 + queue].push({step, begin: at, end: at + (this.isTimed ? length : 1)});
       this.length = Math.max(this.length, this.bars[4 + queue].at(-1).end);
     }
-    this.lanes = LANES.map((_, i) => i).filter((i) => i < 3 || this.bars[i].length > 0);
+    this.lanes = this.allLanes.map((_, i) => i).filter((i) => i < 3 || this.bars[i].length > 0);
   }
 
   countRuns(steps) {
@@ -157,7 +164,7 @@ class MemoryPainter {
     paintText(context, time.unit, x.end, this.bottom + 30, {align: 'right', colour: 'quiet'});
     this.times.lanes.forEach((lane, place) => {
       const top = this.laneTop(place);
-      paintText(context, LANES[lane].name, x.start - 8, top + 13, {align: 'right', colour: 'quiet'});
+      paintText(context, this.times.allLanes[lane].name, x.start - 8, top + 13, {align: 'right', colour: 'quiet'});
       context.fillStyle = paper.of('panel');
       context.fillRect(x.start, top, x.end - x.start, LANE_HEIGHT);
     });
@@ -169,7 +176,7 @@ class MemoryPainter {
     const bars = this.times.bars[lane];
     const named = Number(paper.of('bar-part'));  // pale enough for a name on it
     const filled = new Map();                    // by column and phase
-    const colourOf = (phase) => (lane === 1 || phase === undefined ? LANES[lane].colour : PHASES[phase]);
+    const colourOf = (phase) => (lane === 1 || phase === undefined ? this.times.allLanes[lane].colour : PHASES[phase]);
     for (const bar of bars) {
       if (bar.end < x.low || bar.begin > x.high) continue;
       const from = x.at(bar.begin), to = x.at(bar.end);

@@ -56,7 +56,7 @@ class ComparePainter {
         canvas_.text({left(), at.all.y + kNameRoom - 6}, fitted(canvas_, side.title, bold, right() - left()),
                      bold);
         for (std::size_t i = 0; i < at.lanes.size(); ++i) {
-            label(at.lanes[i], lane_name(side.data.lanes[i]));
+            label(at.lanes[i], lane_name(side.data.lanes[i], side.data.queues));
             lane(side, side.data, side.data.lanes[i], at.lanes[i]);
         }
         label(at.alone, filled(say("Picture", "only in %1"), {side.name}));

@@ -11,14 +11,9 @@ namespace rematlas {
 
 namespace {
 
-DrawnLane lane_of(const Op& op, bool rerun) {
+DrawnLane lane_of_run(const Op& op, bool rerun) {
     if (rerun) return DrawnLane::recompute;
     return op.phase == Phase::forward || op.phase == Phase::loss ? DrawnLane::forward : DrawnLane::backward;
-}
-
-DrawnLane lane_of(SideQueue queue) {
-    if (queue == SideQueue::host) return DrawnLane::on_host;
-    return queue == SideQueue::to_host ? DrawnLane::to_host : DrawnLane::to_device;
 }
 
 /// Returns how many parts two module paths have in common at their beginnings.
@@ -35,8 +30,10 @@ int shared_parts(std::string_view a, std::string_view b) {
 /// Makes the bars step by step.
 class LaneMaker {
   public:
-    LaneMaker(const Graph& graph, LaneAxis axis) : graph_(graph), ran_(graph.ops.size(), 0) {
+    LaneMaker(const Graph& graph, LaneAxis axis)
+        : graph_(graph), queues_(queues_of(graph)), ran_(graph.ops.size(), 0) {
         data.axis = axis;
+        data.queues = queues_.names;
     }
 
     void add(const Step& step, const StepTrace& trace) {
@@ -54,13 +51,15 @@ class LaneMaker {
         data.length = std::max(data.length, end);
     }
 
-    /// Adds a copy or a run on the host. May be called only after all steps were added.
+    /// Adds a copy, a run on the host or a collective. May be called only after all steps were added. On the
+    /// axis `steps` a collective is in the lane of runs.
     void add(const Step& step, const SideTrace& beside) {
+        if (data.axis == LaneAxis::steps && beside.queue == SideQueue::collective) return;
         LaneBar bar{.begin = static_cast<double>(beside.start.value),
                     .end = static_cast<double>(beside.end.value),
                     .step = static_cast<int>(beside.step),
-                    .lane = lane_of(beside.queue)};
-        if (bar.lane == DrawnLane::on_host) bar.phase = graph_.ops[step.op()].phase;
+                    .lane = lane_of(step, beside.queue)};
+        if (step.names_op()) bar.phase = graph_.ops[step.op()].phase;
         if (data.axis == LaneAxis::steps) bar.begin = data.step_begin[beside.step], bar.end = bar.begin + 1;
         data.bars.push_back(bar);
         data.length = std::max(data.length, bar.end);
@@ -92,9 +91,24 @@ class LaneMaker {
             data.lanes.push_back(lane);
     }
 
+    DrawnLane lane_of(const Step& step, SideQueue queue) const {
+        switch (queue) {
+            case SideQueue::to_host:
+                return DrawnLane::to_host;
+            case SideQueue::to_device:
+                return DrawnLane::to_device;
+            case SideQueue::host:
+                return DrawnLane::on_host;
+            case SideQueue::collective:
+                break;
+        }
+        return lane_of_queue(queues_.of[step.op()]);
+    }
+
     void run(OpId id, int index, double begin, double end) {
         const Op& op = graph_.ops[id];
-        DrawnLane lane = lane_of(op, ran_[id]++ > 0);
+        if (data.axis == LaneAxis::time && op.collective) return;
+        DrawnLane lane = lane_of_run(op, ran_[id]++ > 0);
         OpId& last = last_[static_cast<std::size_t>(lane)];
         int shared = last.valid() ? shared_parts(graph_.ops[last].module, op.module) : 0;
         data.bars.push_back({begin, end, index, lane, op.phase, shared});
@@ -107,6 +121,7 @@ class LaneMaker {
     }
 
     const Graph& graph_;
+    const Queues queues_;
     IdVector<OpId, int> ran_;
     std::array<OpId, 3> last_;  ///< by lane of runs: the last op that ran in it
     double runs_ = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/graph/graph.h"
@@ -11,16 +12,21 @@
 
 namespace rematlas {
 
-enum class DrawnLane { forward, recompute, backward, waiting, to_host, to_device, on_host };
+/// From `first_queue` on there is a lane for each queue of collectives.
+enum class DrawnLane { forward, recompute, backward, waiting, to_host, to_device, on_host, first_queue };
 enum class LaneAxis { time, steps };
+
+constexpr DrawnLane lane_of_queue(int queue) {
+    return static_cast<DrawnLane>(static_cast<int>(DrawnLane::first_queue) + queue);
+}
 
 /// Says whether the lane has runs on the device.
 constexpr bool is_of_runs(DrawnLane lane) {
     return lane < DrawnLane::waiting;
 }
 
-/// One bar of a lane: a run of an op on the device or on the host, a copy, or a time in which a step waits
-/// for a copy or a run on the host.
+/// One bar of a lane: a run of an op on the device or on the host, a copy, a collective, or a time in which a
+/// step waits for work beside compute.
 struct LaneBar {
     double begin = 0, end = 0;  ///< nanoseconds, or numbers of runs, depending on the axis
     int step =
@@ -31,8 +37,8 @@ struct LaneBar {
     /// The number of leading parts of the module path that this bar shares with the previous bar of the lane.
     /// `kSameModule` if the paths are equal.
     int shared = 0;
-    int copy = -1;  ///< for a wait: the step whose copy or run on the host is awaited; -1: a copy that the
-                    ///< previous training step began
+    int copy = -1;  ///< for a wait: the step whose work is awaited; -1: a copy that the previous training
+                    ///< step began
 
     static constexpr int kSameModule = 1 << 20;
 };
@@ -55,8 +61,9 @@ struct LaneData {
     int peak_step = 0;
     std::vector<MemoryPoint> host;  ///< bytes on the host, at each change; empty if there are never any
     std::int64_t host_peak = 0;
+    std::vector<std::string> queues;  ///< names of the queues of collectives
     /// The lanes to show. The lanes for runs on the device are always shown, so that pictures can be
-    /// compared. Lanes for waits, copies and runs on the host are shown if they have bars.
+    /// compared. The other lanes are shown if they have bars.
     std::vector<DrawnLane> lanes = {DrawnLane::forward, DrawnLane::recompute, DrawnLane::backward};
     std::vector<double> step_begin;  ///< by step of the schedule: where it begins on the axis
 

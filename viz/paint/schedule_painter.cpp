@@ -51,7 +51,7 @@ class SchedulePainter {
         for (std::size_t i = 0; i < places_.lanes.size(); ++i) {
             const Rect& rect = places_.lanes[i];
             canvas_.text({left_ - 10, rect.y + rect.height / 2 + name.size * 0.36},
-                         lane_name(scene_.data.lanes[i]), name);
+                         lane_name(scene_.data.lanes[i], scene_.data.queues), name);
             paint_lane(canvas_, scene_, places_.x, modules, scene_.data.lanes[i], rect);
         }
         memory();
@@ -308,7 +308,7 @@ class SchedulePainter {
 
 }  // namespace
 
-std::string lane_name(DrawnLane lane) {
+std::string lane_name(DrawnLane lane, const std::vector<std::string>& queues) {
     switch (lane) {
         case DrawnLane::forward:
             return say("Picture", "forward");
@@ -324,8 +324,11 @@ std::string lane_name(DrawnLane lane) {
             return say("Picture", "copy back");
         case DrawnLane::on_host:
             return say("Picture", "on the host");
+        case DrawnLane::first_queue:
+            break;
     }
-    return "";
+    const auto queue = static_cast<std::size_t>(lane) - static_cast<std::size_t>(DrawnLane::first_queue);
+    return filled(say("Picture", "queue %1"), {queues.at(queue)});
 }
 
 double schedule_height(const LaneData& data, double lane_height, double lane_gap, double memory_height,

@@ -72,6 +72,6 @@ double schedule_height(const LaneData& data, double lane_height, double lane_gap
                        bool axis_titles);
 
 /// Returns the name of a lane, such as "forward" or "copy to host".
-std::string lane_name(DrawnLane lane);
+std::string lane_name(DrawnLane lane, const std::vector<std::string>& queues = {});
 
 }  // namespace rematlas

@@ -118,10 +118,15 @@ void add_steps(json& plan, const Graph& graph, const std::vector<Step>& steps, c
     plan["host"] = played.host_peak.value > 0 ? host.take() : std::string();
 }
 
-void add_what_goes_on_beside(json& plan, const std::vector<Step>& steps, const Simulation& played) {
+void add_what_goes_on_beside(json& plan, const Graph& graph, const std::vector<Step>& steps,
+                             const Simulation& played) {
+    const Queues queues = queues_of(graph);
+    plan["queues"] = queues.names;
     PackedColumn beside, waits;
     for (const SideTrace& trace : played.beside) {
-        beside.add(static_cast<std::int64_t>(trace.queue));
+        const bool in_queue = trace.queue == SideQueue::collective;
+        beside.add(static_cast<std::int64_t>(trace.queue) +
+                   (in_queue ? queues.of[steps[trace.step].op()] : 0));
         beside.add(static_cast<std::int64_t>(trace.step));
         beside.add(trace.start.value);
         beside.add((trace.end - trace.start).value);
@@ -153,7 +158,7 @@ Result<json> plan_data(const Graph& graph, const ReportedSchedule& reported) {
               {"resident", always_on_device(graph, schedule.steps, schedule.homes).value},
               {"host_peak", played->host_peak.value}};
     add_steps(plan, graph, schedule.steps, *played);
-    add_what_goes_on_beside(plan, schedule.steps, *played);
+    add_what_goes_on_beside(plan, graph, schedule.steps, *played);
     PackedColumn start;
     const IdVector<TensorId, char> there = on_device_at_start(graph, schedule.homes);
     for (const TensorId tensor : graph.tensors.ids())

@@ -194,12 +194,20 @@ QString LanesView::tip_beside(DrawnLane lane, double at) const {
     const QString time = time_text(Nanoseconds(std::llround(bar->end - bar->begin)));
     if (lane == DrawnLane::waiting) {
         if (bar->copy < 0) return tr("waits %1 for a copy that began in the step before").arg(time);
-        const bool of_op = schedule.schedule.steps[static_cast<std::size_t>(bar->copy)].names_op();
-        return (of_op ? tr("waits %1 for %2, which runs on the host") : tr("waits %1 for the copy of %2"))
+        const Step& of = schedule.schedule.steps[static_cast<std::size_t>(bar->copy)];
+        return (of.runs()       ? tr("waits %1 for %2, a collective")
+                : of.names_op() ? tr("waits %1 for %2, which runs on the host")
+                                : tr("waits %1 for the copy of %2"))
             .arg(time, name_of(bar->copy));
     }
     if (lane == DrawnLane::on_host) {
         const QString runs = tr("%1 runs on the host").arg(name_of(bar->step));
+        return data_.axis == LaneAxis::time ? tr("%1 in %2").arg(runs, time) : runs;
+    }
+    if (lane >= DrawnLane::first_queue) {
+        const Op& op = schedule.graph->graph.ops[schedule.schedule.steps[bar->step].op()];
+        const QString runs =
+            tr("%1 sends %2 to other ranks").arg(name_of(bar->step), bytes_text(op.collective->wire));
         return data_.axis == LaneAxis::time ? tr("%1 in %2").arg(runs, time) : runs;
     }
     const TensorId tensor = schedule.schedule.steps[static_cast<std::size_t>(bar->step)].tensor();
@@ -253,13 +261,14 @@ void LanesView::set_hovered(int step) {
     update();
 }
 
-/// Selects the op that runs on the host at the position. Returns false if the position is not in the lane of
-/// host runs.
-bool LanesView::select_on_host(const QPointF& position) {
+/// Selects the op that runs beside compute at the position. Returns false if the position is not in a lane of
+/// host runs or of collectives.
+bool LanesView::select_beside(const QPointF& position) {
     const SchedulePlaces places = this->places();
     for (std::size_t i = 0; i < places.lanes.size(); ++i) {
-        if (data_.lanes[i] != DrawnLane::on_host || !inside(places.lanes[i], position)) continue;
-        if (const LaneBar* bar = data_.bar_at(DrawnLane::on_host, at_of(position.x()))) {
+        const DrawnLane lane = data_.lanes[i];
+        if (lane < DrawnLane::on_host || !inside(places.lanes[i], position)) continue;
+        if (const LaneBar* bar = data_.bar_at(lane, at_of(position.x()))) {
             const Step& step = session_.schedule()->schedule.steps[static_cast<std::size_t>(bar->step)];
             session_.selection.select(Selected::of(step.op()));
         }
@@ -303,7 +312,7 @@ void LanesView::click(double at, const QMouseEvent& release) {
     if (const QString band = band_at(release.localPos());
         release.modifiers() & Qt::ControlModifier && !band.isEmpty())
         return ask_lifetimes(release.localPos(), band);
-    if (select_on_host(release.localPos())) return;
+    if (select_beside(release.localPos())) return;
     const int step = data_.step_at(at);
     if (step < 0) return;
     session_.selection.select(Selected::of(session_.schedule()->schedule.steps[step].op()));

@@ -57,7 +57,7 @@ class LanesView : public RangeView {
     ScheduleScene scene() const;
     void paint_empty(QPainter& painter) const;
     void mark_selection();
-    bool select_on_host(const QPointF& position);
+    bool select_beside(const QPointF& position);
     QString band_at(const QPointF& position) const;
     void ask_lifetimes(const QPointF& position, const QString& band);
     QString tip_beside(DrawnLane lane, double at) const;

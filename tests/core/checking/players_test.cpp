@@ -10,6 +10,7 @@
 #include "core/schedule/held.h"
 #include "core/schedule/simulate.h"
 #include "tests/core/support/random_copies.h"
+#include "tests/core/support/random_queues.h"
 
 namespace rematlas {
 namespace {
@@ -31,7 +32,7 @@ bool seen_by_the_simulator(const std::string& violation, bool cyclic) {
 }
 
 struct Counts {
-    int accepted = 0, refused = 0, cyclic = 0, shorter = 0, with_host_runs = 0;
+    int accepted = 0, refused = 0, cyclic = 0, shorter = 0, with_host_runs = 0, beside_compute = 0;
 };
 
 void expect_alike(const Graph& graph, const Schedule& schedule, const std::string& which, Counts& counts) {
@@ -51,12 +52,19 @@ void expect_alike(const Graph& graph, const Schedule& schedule, const std::strin
     ASSERT_EQ(held_during(graph, schedule.steps, report.peak_step, schedule.homes).total(),
               played->steps[report.peak_step].during)
         << which;
-    Nanoseconds busy;
+    Nanoseconds busy, in_queues, of_queues;
     for (const SideTrace& one : played->beside) {
         ASSERT_LE(one.start, one.end) << which;
         if (one.queue == SideQueue::host) busy += one.end - one.start;
+        if (one.queue == SideQueue::collective) in_queues += one.end - one.start;
     }
+    for (const auto& [queue, use] : report.collectives) of_queues += use.busy;
     ASSERT_EQ(busy, report.on_host.busy) << which;
+    ASSERT_EQ(in_queues, of_queues) << which;
+    Nanoseconds one_after_the_other;
+    for (const Step& step : schedule.steps)
+        if (step.runs()) one_after_the_other += graph.ops[step.op()].time;
+    counts.beside_compute += report.time < one_after_the_other;
     counts.with_host_runs += report.host_runs > 0;
     if (!schedule.homes.cyclic) return;
     ++counts.cyclic;
@@ -111,6 +119,24 @@ TEST(Players, agree_on_random_schedules_with_copies) {
     EXPECT_GT(counts.cyclic, 1000);
     EXPECT_GT(counts.shorter, 100);
     EXPECT_GT(counts.with_host_runs, 1000);
+}
+
+TEST(Players, agree_on_random_schedules_with_collectives) {
+    Counts counts;
+    for (std::uint64_t seed = 0; seed < kGraphs; ++seed) {
+        const Graph graph = with_random_queues(random_graph_with_links(seed), seed);
+        ASSERT_TRUE(validate(graph)) << validate(graph).error().message;
+        for (std::uint64_t i = 0; i < kSchedulesEach; ++i) {
+            const Schedule schedule = random_schedule_with_copies(graph, seed * 100 + i);
+            expect_alike(graph, schedule,
+                         "graph " + std::to_string(seed) + " schedule " + std::to_string(i) + ": ", counts);
+            if (HasFatalFailure()) return;
+        }
+    }
+    EXPECT_GT(counts.accepted, 5000);
+    EXPECT_GT(counts.refused, 1000);
+    EXPECT_GT(counts.cyclic, 1000);
+    EXPECT_GT(counts.beside_compute, 250);
 }
 
 }  // namespace

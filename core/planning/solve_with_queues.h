@@ -1,0 +1,32 @@
+// Solves a graph whose collectives run beside compute (Op::collective), with any solver.
+//
+// Solvers know one queue of ops. They get the graph in two forms in which collectives are ordinary ops: with
+// their times, and with no time, as if all of them were hidden behind compute. The steps of both answers are
+// then moved so that collectives run beside compute (core/solving/beside_compute.h), and the faster schedule
+// is returned. Bytes follow from the order of the steps alone, so each form has the same peaks as the graph.
+#pragma once
+
+#include "core/planning/solve.h"
+#include "core/solving/solver.h"
+
+namespace rematlas {
+
+/// Says whether the graph has collectives that run beside compute.
+bool has_queues(const Graph& graph);
+
+/// Returns the answer for the graph, whose time is simulated with queues. The solution has a bound only if
+/// `solver` proved one for the form without times. Each form gets half of the time.
+Answer solve_with_queues(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits,
+                         const Progress& progress);
+
+/// Returns the solution with its steps moved so that collectives run beside compute, and with the time and
+/// the peak of these steps.
+Solution with_collectives_beside(const Problem& problem, Solution solution, Bytes budget,
+                                 const Limits& limits);
+
+/// Returns graphs in which collectives are ordinary ops: one in which only compute has times, and one for
+/// each queue in which only the collectives of that queue have times. The time of a schedule is at least its
+/// time in each of these graphs, so a bound for one of them is a bound for the graph.
+std::vector<Graph> one_queue_each(const Graph& graph);
+
+}  // namespace rematlas

@@ -1,0 +1,123 @@
+#include "core/solving/beside_compute.h"
+
+#include <algorithm>
+#include <random>
+
+#include "core/schedule/simulate.h"
+#include "core/solving/early_collectives.h"
+#include "core/solving/late_waits.h"
+#include "core/solving/step_uses.h"
+
+namespace rematlas {
+namespace {
+
+constexpr int kMostPasses = 6;
+constexpr std::size_t kMostStepsToTry = 400;  ///< more steps are moved by the passes only
+constexpr int kMostTries = 3000;
+constexpr std::size_t kFurthestTry = 24;  ///< steps that a random move passes at most
+
+/// The best order so far.
+class Best {
+  public:
+    Best(const MovedSteps& moved, std::vector<Step> steps) : moved_(moved), steps_(std::move(steps)) {
+        if (const Result<Simulation> played = simulate(moved.graph, steps_, moved.homes, moved.links)) {
+            time_ = played->time;
+            is_possible_ = true;
+        }
+    }
+
+    bool is_possible() const { return is_possible_; }
+    Nanoseconds time() const { return time_; }
+    const std::vector<Step>& steps() const { return steps_; }
+    std::vector<Step> take() { return std::move(steps_); }
+
+    /// Takes the order if it is possible, within the budgets, and at most as slow. Says whether it is faster.
+    bool offer(std::vector<Step> steps) {
+        const Result<Simulation> played = simulate(moved_.graph, steps, moved_.homes, moved_.links);
+        if (!played || played->peak > moved_.budget || played->time > time_) return false;
+        if (moved_.host_budget && played->host_peak > *moved_.host_budget) return false;
+        const bool is_faster = played->time < time_;
+        time_ = played->time;
+        steps_ = std::move(steps);
+        return is_faster;
+    }
+
+  private:
+    const MovedSteps& moved_;
+    std::vector<Step> steps_;
+    Nanoseconds time_;
+    bool is_possible_ = false;
+};
+
+/// Returns the steps with the one at `from` moved towards `to`, together with the steps in between that must
+/// keep their order with it.
+std::vector<Step> with_move(const Graph& graph, const std::vector<Step>& steps, std::size_t from,
+                            std::size_t to) {
+    const bool is_earlier = to < from;
+    std::vector<StepUses> moving{StepUses::of(graph, steps[from])};
+    std::vector<Step> group{steps[from]}, passed;
+    const std::size_t count = is_earlier ? from - to : to - from;
+    for (std::size_t i = 1; i <= count; ++i) {
+        const Step& step = steps[is_earlier ? from - i : from + i];
+        StepUses uses = StepUses::of(graph, step);
+        const bool goes_along = std::any_of(moving.begin(), moving.end(),
+                                            [&](const StepUses& of) { return of.conflicts_with(uses); });
+        (goes_along ? group : passed).push_back(step);
+        if (goes_along) moving.push_back(std::move(uses));
+    }
+    std::vector<Step> order = steps;
+    auto place = order.begin() + static_cast<std::ptrdiff_t>(std::min(from, to));
+    if (is_earlier) {
+        std::reverse(group.begin(), group.end());
+        std::reverse(passed.begin(), passed.end());
+        place = std::copy(group.begin(), group.end(), place);
+        std::copy(passed.begin(), passed.end(), place);
+    } else {
+        place = std::copy(passed.begin(), passed.end(), place);
+        std::copy(group.begin(), group.end(), place);
+    }
+    return order;
+}
+
+/// Tries random moves of single steps.
+void try_moves(const MovedSteps& moved, Best& best, Nanoseconds least, const Limits& limits,
+               const Deadline& deadline) {
+    const std::size_t count = best.steps().size();
+    if (count > kMostStepsToTry || count < 2) return;
+    std::mt19937_64 random(limits.seed);
+    for (int i = 0; i < kMostTries && best.time() > least && !deadline.passed(); ++i) {
+        const std::size_t from = random() % count, reach = 1 + random() % kFurthestTry;
+        const bool is_earlier = random() % 2 == 0;
+        const std::size_t to = is_earlier ? from - std::min(from, reach) : std::min(count - 1, from + reach);
+        if (to != from) best.offer(with_move(moved.graph, best.steps(), from, to));
+    }
+}
+
+/// Returns the time of the device's compute, or of the queue with the most work, if the steps never wait.
+Nanoseconds least_time(const Graph& graph, const std::vector<Step>& steps) {
+    const Queues queues = queues_of(graph);
+    std::vector<Nanoseconds> sums(queues.names.size() + 1);
+    for (const Step& step : steps)
+        if (step.runs())
+            sums[static_cast<std::size_t>(queues.of[step.op()] + 1)] += graph.ops[step.op()].time;
+    return *std::max_element(sums.begin(), sums.end());
+}
+
+}  // namespace
+
+std::vector<Step> beside_compute(const MovedSteps& moved, std::vector<Step> steps, const Limits& limits) {
+    if (queues_of(moved.graph).names.empty()) return steps;
+    const Nanoseconds least = least_time(moved.graph, steps);
+    const Deadline deadline(limits);
+    Best best(moved, std::move(steps));
+    if (!best.is_possible()) return best.take();
+    for (int pass = 0; pass < kMostPasses && best.time() > least && !deadline.passed(); ++pass) {
+        const bool later = best.offer(with_late_waits(moved, best.steps()));
+        const bool earlier = best.offer(with_late_waits(moved, with_early_collectives(moved, best.steps())));
+        if (!later && !earlier) break;
+    }
+    try_moves(moved, best, least, limits, deadline);
+    return best.take();
+}
+
+}  // namespace rematlas

@@ -1,0 +1,158 @@
+#include "core/solving/early_collectives.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/schedule/homes.h"
+#include "core/schedule/simulate.h"
+#include "core/solving/step_uses.h"
+
+namespace rematlas {
+namespace {
+
+constexpr std::size_t kMostAlong = 8;  ///< steps that may move together with a collective
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+/// One step, with its effect on memory and on the clock of compute.
+struct Item {
+    Step step;
+    StepUses uses;
+    std::int64_t rise = 0;   ///< bytes above those before the step, while it runs
+    std::int64_t delta = 0;  ///< bytes that it adds, or takes away
+    std::int64_t time = 0;   ///< ns of compute
+};
+
+class Mover {
+  public:
+    Mover(const MovedSteps& moved, const std::vector<Step>& steps, const Simulation& played)
+        : graph_(moved.graph),
+          budget_(moved.budget.value),
+          queues_(queues_of(moved.graph)),
+          next_(queues_.names.size(), kNever) {
+        std::int64_t before = residents_on_device(graph_, moved.homes).value;
+        for (std::size_t i = 0; i < steps.size(); ++i) {
+            const StepTrace& trace = played.steps[i];
+            Item item{steps[i], StepUses::of(graph_, steps[i])};
+            item.rise = trace.during.value - before;
+            item.delta = trace.after.value - before;
+            if (steps[i].runs() && queues_.of[steps[i].op()] < 0)
+                item.time = graph_.ops[steps[i].op()].time.value;
+            items_.push_back(std::move(item));
+            held_.push_back(before);
+            clock_.push_back(passed_);
+            passed_ += items_.back().time;
+            before = trace.after.value;
+        }
+    }
+
+    std::vector<Step> run() {
+        for (std::size_t at = items_.size(); at-- > 0;) {
+            const Step& step = items_[at].step;
+            if (!step.runs()) continue;
+            const int queue = queues_.of[step.op()];
+            if (queue < 0) continue;
+            const std::int64_t duration = graph_.ops[step.op()].time.value;
+            std::int64_t& next = next_[static_cast<std::size_t>(queue)];
+            const std::int64_t latest = std::min(read_at(at), next) - duration;
+            const std::size_t to = latest < clock_[at] ? move(at, latest) : at;
+            next = std::max(latest, clock_[to]);
+        }
+        std::vector<Step> steps;
+        for (const Item& item : items_) steps.push_back(item.step);
+        return steps;
+    }
+
+  private:
+    /// Returns the clock at the first op that reads what the collective makes; that of the end if none does.
+    std::int64_t read_at(std::size_t at) const {
+        const std::vector<TensorId>& made = graph_.ops[items_[at].step.op()].outputs;
+        for (std::size_t i = at + 1; i < items_.size(); ++i) {
+            const auto& reads = items_[i].uses.reads;
+            if (std::find_first_of(reads.begin(), reads.end(), made.begin(), made.end()) != reads.end())
+                return clock_[i];
+        }
+        return passed_;
+    }
+
+    /// Moves the collective to the last place where the clock is at most `latest`, or as far towards it as is
+    /// possible. Returns its new place.
+    std::size_t move(std::size_t at, std::int64_t latest) {
+        const std::int64_t most_time = graph_.ops[items_[at].step.op()].time.value / 2;
+        std::vector<std::size_t> along{at};  // descending
+        std::size_t to = at;                 // all steps of `along` go before this place
+        std::size_t best = at;
+        std::vector<std::size_t> best_along;
+        std::int64_t time = 0;
+        while (to > 0) {
+            if (clock_[to] <= latest) break;
+            const std::size_t other = to - 1;
+            const bool depends = std::any_of(along.begin(), along.end(), [&](std::size_t i) {
+                return items_[i].uses.conflicts_with(items_[other].uses);
+            });
+            if (depends) {
+                time += items_[other].time;
+                if (along.size() == kMostAlong || time > most_time || is_collective(other)) break;
+                along.push_back(other);
+                to = other;
+                continue;
+            }
+            const auto [rise, delta] = effect(along);
+            if (held_[other] + rise > budget_ || held_[other] + delta + items_[other].rise > budget_) break;
+            to = other;
+            best = to;
+            best_along = along;
+        }
+        if (best == at || clock_[best] == clock_[at]) return at;
+        return rearrange(best, at, best_along);
+    }
+
+    bool is_collective(std::size_t at) const {
+        return items_[at].step.runs() && queues_.of[items_[at].step.op()] >= 0;
+    }
+
+    /// Returns the largest rise within the steps, which are in descending order, and their sum of bytes.
+    std::pair<std::int64_t, std::int64_t> effect(const std::vector<std::size_t>& along) const {
+        std::int64_t rise = 0, delta = 0;
+        for (auto i = along.rbegin(); i != along.rend(); ++i) {
+            rise = std::max(rise, delta + items_[*i].rise);
+            delta += items_[*i].delta;
+        }
+        return {rise, delta};
+    }
+
+    /// Puts the steps of `along`, the last of which is at `at`, before the step at `to`.
+    std::size_t rearrange(std::size_t to, std::size_t at, const std::vector<std::size_t>& along) {
+        std::vector<Item> order;
+        for (auto i = along.rbegin(); i != along.rend(); ++i) order.push_back(items_[*i]);
+        const std::size_t place = to + order.size() - 1;
+        for (std::size_t i = to; i <= at; ++i)
+            if (std::find(along.begin(), along.end(), i) == along.end()) order.push_back(items_[i]);
+        std::int64_t held = held_[to], clock = clock_[to];
+        for (std::size_t i = 0; i < order.size(); ++i) {
+            held_[to + i] = held;
+            clock_[to + i] = clock;
+            held += order[i].delta;
+            clock += order[i].time;
+            items_[to + i] = std::move(order[i]);
+        }
+        return place;
+    }
+
+    const Graph& graph_;
+    const std::int64_t budget_;
+    const Queues queues_;
+    std::vector<Item> items_;
+    std::vector<std::int64_t> held_, clock_;  ///< before each step: bytes, and ns of compute
+    std::vector<std::int64_t> next_;          ///< by queue: the latest begin of the next collective
+    std::int64_t passed_ = 0;                 ///< ns of compute of all steps
+};
+
+}  // namespace
+
+std::vector<Step> with_early_collectives(const MovedSteps& moved, std::vector<Step> steps) {
+    const Result<Simulation> played = simulate(moved.graph, steps, moved.homes, moved.links);
+    if (!played) return steps;
+    return Mover(moved, steps, *played).run();
+}
+
+}  // namespace rematlas
