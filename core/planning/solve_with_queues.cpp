@@ -1,6 +1,7 @@
 #include "core/planning/solve_with_queues.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/schedule/simulate.h"
 #include "core/solving/beside_compute.h"
@@ -9,7 +10,34 @@
 namespace rematlas {
 namespace {
 
-constexpr double kShareOfMoves = 0.1;  ///< of the time for one form, for moving its steps
+constexpr double kShareOfMoves = 0.3;  ///< of the time for one form, for moving its steps
+
+/// One way to ask the solver.
+struct Form {
+    bool is_hidden;  ///< collectives take no time
+    int rooms;       ///< how much less than the budget the solver gets, in units of `room_to_move`
+};
+constexpr std::array<Form, 4> kForms{{{false, 0}, {true, 0}, {true, 1}, {true, 2}}};
+
+/// Returns the bytes that one collective may need longer when it runs beside compute.
+Bytes room_to_move(const Graph& graph) {
+    const IdVector<TensorId, OpId> producer = producers(graph);
+    Bytes most;
+    for (const Op& op : graph.ops) {
+        if (!op.collective) continue;
+        Bytes sum;
+        for (TensorId t : op.inputs)
+            if (producer[t].valid()) sum += graph.tensors[t].bytes;
+        for (TensorId t : op.outputs) sum += graph.tensors[t].bytes;
+        most = std::max(most, sum);
+    }
+    return most;
+}
+
+bool is_faster(const Answer& answer, const Answer& than) {
+    const auto *found = std::get_if<Solution>(&answer), *other = std::get_if<Solution>(&than);
+    return found && (!other || found->time < other->time);
+}
 
 /// Returns the graph with ordinary ops in place of collectives. Only ops for which `counts` have a time.
 template <class Counts>
@@ -62,40 +90,36 @@ Solution with_collectives_beside(const Problem& problem, Solution solution, Byte
 Answer solve_with_queues(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits,
                          const Progress& progress) {
     Limits moving = limits, solving = limits;
-    moving.time = share_of(limits.time, kShareOfMoves / 2);
-    solving.time = share_of(limits.time, (1 - kShareOfMoves) / 2);
+    moving.time = share_of(limits.time, kShareOfMoves / kForms.size());
+    solving.time = share_of(limits.time, (1 - kShareOfMoves) / kForms.size());
+    const Bytes room = room_to_move(problem.graph);
     std::optional<Answer> best;
-    for (const bool is_hidden : {false, true}) {
+    std::optional<Bound> bound;
+    for (const Form& form : kForms) {
+        const Bytes less(room.value * form.rooms);
+        if (budget <= less) continue;
         const Graph serial =
-            without_queues(problem.graph, [&](const Op& op) { return !(is_hidden && op.collective); });
+            without_queues(problem.graph, [&](const Op& op) { return !(form.is_hidden && op.collective); });
         const FlatGraph flat = flatten(serial);
         const auto told = [&](const ProgressReport& report) {
             ProgressReport ours = report;
             ours.overhead *= problem.flat.overhead_of(flat.base_time);
             ours.bound.reset();
-            ours.fraction_done = report.fraction_done / 2;
+            ours.fraction_done = report.fraction_done / kForms.size();
             progress(ours);
         };
-        Answer answer = solve_in_order({serial, flat, problem.copies}, solver, budget, solving,
-                                       progress && !is_hidden ? Progress(told) : Progress());
+        Answer answer = solve_in_order({serial, flat, problem.copies}, solver, budget - less, solving,
+                                       progress && !best ? Progress(told) : Progress());
         if (auto* found = std::get_if<Solution>(&answer)) {
-            std::optional<Bound> bound;
-            if (is_hidden && found->bound && found->bound->over >= ScheduleClass::any_order)
-                bound = of_problem(problem, *found->bound, flat.base_time);
+            const bool is_proof = form.is_hidden && form.rooms == 0 && found->bound &&
+                                  found->bound->over >= ScheduleClass::any_order;
+            if (is_proof) bound = of_problem(problem, *found->bound, flat.base_time);
+            found->bound.reset();
             *found = with_collectives_beside(problem, std::move(*found), budget, moving);
-            found->bound = bound;
         }
-        if (!best) {
-            best = std::move(answer);
-            continue;
-        }
-        auto *other = std::get_if<Solution>(&*best), *found = std::get_if<Solution>(&answer);
-        if (!found) continue;
-        if (other && other->time <= found->time)
-            other->bound = found->bound;
-        else
-            best = std::move(answer);
+        if (!best || is_faster(answer, *best)) best = std::move(answer);
     }
+    if (auto* found = std::get_if<Solution>(&*best)) found->bound = bound;
     return *std::move(best);
 }
 

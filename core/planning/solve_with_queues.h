@@ -1,9 +1,9 @@
 // Solves a graph whose collectives run beside compute (Op::collective), with any solver.
 //
-// Solvers know one queue of ops. They get the graph in two forms in which collectives are ordinary ops: with
-// their times, and with no time, as if all of them were hidden behind compute. The steps of both answers are
-// then moved so that collectives run beside compute (core/solving/beside_compute.h), and the faster schedule
-// is returned. Bytes follow from the order of the steps alone, so each form has the same peaks as the graph.
+// Solvers know one queue of ops. They get the graph in forms in which collectives are ordinary ops: with their
+// times, and with no time, as if all of them were hidden behind compute; the latter also under smaller budgets,
+// because a collective beside compute needs its bytes longer. The steps of the answers are then moved so that
+// collectives run beside compute (core/solving/beside_compute.h), and the fastest schedule is returned. Bytes follow from the order of the steps alone, so each form has the same peaks as the graph.
 #pragma once
 
 #include "core/planning/solve.h"
@@ -15,7 +15,7 @@ namespace rematlas {
 bool has_queues(const Graph& graph);
 
 /// Returns the answer for the graph, whose time is simulated with queues. The solution has a bound only if
-/// `solver` proved one for the form without times. Each form gets half of the time.
+/// `solver` proved one for the form without times. Each form gets an equal share of the time.
 Answer solve_with_queues(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits,
                          const Progress& progress);
 

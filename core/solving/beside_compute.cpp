@@ -1,9 +1,11 @@
 #include "core/solving/beside_compute.h"
 
 #include <algorithm>
+#include <map>
 #include <random>
 
 #include "core/schedule/simulate.h"
+#include "core/schedule/waits.h"
 #include "core/solving/early_collectives.h"
 #include "core/solving/late_waits.h"
 #include "core/solving/step_uses.h"
@@ -79,6 +81,81 @@ std::vector<Step> with_move(const Graph& graph, const std::vector<Step>& steps, 
     return order;
 }
 
+/// One time in which compute waits for a collective, and moves that may shorten it.
+class WaitMoves {
+  public:
+    WaitMoves(const Graph& graph, const std::vector<Step>& steps, const Simulation& played)
+        : graph_(graph), steps_(steps), played_(played), queues_(queues_of(graph)) {
+        for (const SideTrace& beside : played.beside)
+            if (beside.queue == SideQueue::collective) traces_.emplace(beside.step, &beside);
+    }
+
+    /// Returns orders to try. Empty if the wait is not for a collective.
+    std::vector<std::vector<Step>> of(const Wait& wait) const {
+        std::vector<std::vector<Step>> orders;
+        if (wait.for_step < 0) return orders;
+        const auto awaited = static_cast<std::size_t>(wait.for_step);
+        const auto trace = traces_.find(awaited);
+        if (trace == traces_.end()) return orders;
+        if (const auto other = one_before(awaited)) {
+            orders.push_back(with_move(graph_, steps_, awaited, *other));
+            orders.push_back(with_move(graph_, steps_, *other, awaited));
+        }
+        const Nanoseconds earlier = trace->second->start - (wait.end - wait.start);
+        std::size_t to = awaited;
+        while (to > 0 && played_.steps[to].start > earlier) --to;
+        if (to < awaited) orders.push_back(with_move(graph_, steps_, awaited, to));
+        const auto waiting = static_cast<std::size_t>(wait.step);
+        std::size_t later = waiting;
+        while (later + 1 < steps_.size() && played_.steps[later].start < wait.end + (wait.end - wait.start))
+            ++later;
+        if (!steps_[waiting].runs() && later > waiting)
+            orders.push_back(with_move(graph_, steps_, waiting, later));
+        return orders;
+    }
+
+  private:
+    /// Returns the step of the collective behind which this one had to queue.
+    std::optional<std::size_t> one_before(std::size_t step) const {
+        const int queue = queues_.of[steps_[step].op()];
+        for (auto at = traces_.find(step); at != traces_.begin();) {
+            --at;
+            if (queues_.of[steps_[at->first].op()] != queue) continue;
+            if (at->second->end > played_.steps[step].start) return at->first;
+            return std::nullopt;
+        }
+        return std::nullopt;
+    }
+
+    const Graph& graph_;
+    const std::vector<Step>& steps_;
+    const Simulation& played_;
+    const Queues queues_;
+    std::map<std::size_t, const SideTrace*> traces_;  ///< by step
+};
+
+/// Tries moves against the longest waits, until none of them helps.
+void shorten_waits(const MovedSteps& moved, Best& best, Nanoseconds least, const Deadline& deadline) {
+    for (bool is_faster = true; is_faster && best.time() > least;) {
+        is_faster = false;
+        const std::vector<Step> steps = best.steps();
+        const Result<Simulation> played = simulate(moved.graph, steps, moved.homes, moved.links);
+        if (!played) return;
+        std::vector<Wait> waits = waits_of(steps, *played);
+        std::stable_sort(waits.begin(), waits.end(),
+                         [](const Wait& a, const Wait& b) { return a.end - a.start > b.end - b.start; });
+        const WaitMoves moves(moved.graph, steps, *played);
+        for (const Wait& wait : waits) {
+            for (std::vector<Step>& order : moves.of(wait)) {
+                if (deadline.passed()) return;
+                is_faster = best.offer(order) || is_faster;
+                is_faster = best.offer(with_late_waits(moved, std::move(order))) || is_faster;
+            }
+            if (is_faster) break;
+        }
+    }
+}
+
 /// Tries random moves of single steps.
 void try_moves(const MovedSteps& moved, Best& best, Nanoseconds least, const Limits& limits,
                const Deadline& deadline) {
@@ -116,6 +193,7 @@ std::vector<Step> beside_compute(const MovedSteps& moved, std::vector<Step> step
         const bool earlier = best.offer(with_late_waits(moved, with_early_collectives(moved, best.steps())));
         if (!later && !earlier) break;
     }
+    shorten_waits(moved, best, least, deadline);
     try_moves(moved, best, least, limits, deadline);
     return best.take();
 }

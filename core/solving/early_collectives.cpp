@@ -35,8 +35,13 @@ class Mover {
             Item item{steps[i], StepUses::of(graph_, steps[i])};
             item.rise = trace.during.value - before;
             item.delta = trace.after.value - before;
-            if (steps[i].runs() && queues_.of[steps[i].op()] < 0)
-                item.time = graph_.ops[steps[i].op()].time.value;
+            if (steps[i].runs()) {
+                const std::int64_t time = graph_.ops[steps[i].op()].time.value;
+                if (queues_.of[steps[i].op()] < 0)
+                    item.time = time;
+                else
+                    longest_ = std::max(longest_, time);
+            }
             items_.push_back(std::move(item));
             held_.push_back(before);
             clock_.push_back(passed_);
@@ -51,10 +56,10 @@ class Mover {
             if (!step.runs()) continue;
             const int queue = queues_.of[step.op()];
             if (queue < 0) continue;
-            const std::int64_t duration = graph_.ops[step.op()].time.value;
             std::int64_t& next = next_[static_cast<std::size_t>(queue)];
-            const std::int64_t latest = std::min(read_at(at), next) - duration;
-            const std::size_t to = latest < clock_[at] ? move(at, latest) : at;
+            const std::int64_t latest = std::min(read_at(at), next) - duration(at);
+            const std::size_t before = first_that_can_wait(at, latest);
+            const std::size_t to = latest < clock_[at] || before < at ? move(at, latest, before) : at;
             next = std::max(latest, clock_[to]);
         }
         std::vector<Step> steps;
@@ -74,17 +79,32 @@ class Mover {
         return passed_;
     }
 
-    /// Moves the collective to the last place where the clock is at most `latest`, or as far towards it as is
-    /// possible. Returns its new place.
-    std::size_t move(std::size_t at, std::int64_t latest) {
-        const std::int64_t most_time = graph_.ops[items_[at].step.op()].time.value / 2;
+    std::int64_t duration(std::size_t at) const { return graph_.ops[items_[at].step.op()].time.value; }
+
+    /// Returns the place of the first collective of the queue that comes before this one, still runs at
+    /// `latest`, and is read later. It should come after this one. Returns `at` if there is none.
+    std::size_t first_that_can_wait(std::size_t at, std::int64_t latest) const {
+        const int queue = queues_.of[items_[at].step.op()];
+        const std::int64_t read = read_at(at);
+        std::size_t found = at;
+        for (std::size_t i = at; i-- > 0 && clock_[i] + longest_ > latest;) {
+            if (!is_collective(i) || queues_.of[items_[i].step.op()] != queue) continue;
+            if (clock_[i] + duration(i) > latest && read_at(i) > read) found = i;
+        }
+        return found;
+    }
+
+    /// Moves the collective before the step at `before`, to the last place where the clock is at most
+    /// `latest`, or as far towards it as is possible. Returns its new place.
+    std::size_t move(std::size_t at, std::int64_t latest, std::size_t before) {
+        const std::int64_t most_time = duration(at) / 2;
         std::vector<std::size_t> along{at};  // descending
         std::size_t to = at;                 // all steps of `along` go before this place
         std::size_t best = at;
         std::vector<std::size_t> best_along;
         std::int64_t time = 0;
         while (to > 0) {
-            if (clock_[to] <= latest) break;
+            if (clock_[to] <= latest && to <= before) break;
             const std::size_t other = to - 1;
             const bool depends = std::any_of(along.begin(), along.end(), [&](std::size_t i) {
                 return items_[i].uses.conflicts_with(items_[other].uses);
@@ -102,8 +122,7 @@ class Mover {
             best = to;
             best_along = along;
         }
-        if (best == at || clock_[best] == clock_[at]) return at;
-        return rearrange(best, at, best_along);
+        return best == at ? at : rearrange(best, at, best_along);
     }
 
     bool is_collective(std::size_t at) const {
@@ -145,6 +164,7 @@ class Mover {
     std::vector<std::int64_t> held_, clock_;  ///< before each step: bytes, and ns of compute
     std::vector<std::int64_t> next_;          ///< by queue: the latest begin of the next collective
     std::int64_t passed_ = 0;                 ///< ns of compute of all steps
+    std::int64_t longest_ = 0;                ///< ns of the longest collective
 };
 
 }  // namespace

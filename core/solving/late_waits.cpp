@@ -38,11 +38,15 @@ class Reordering {
                 waiting_.push_back({i, uses});
                 continue;
             }
-            if (!waiting_.empty() && (depends(uses, waiting_.size()) || !has_room(i))) go_all();
+            while (!waiting_.empty() && (depends(uses, waiting_.size()) || !has_room(i))) go_first();
+            if (must_wait(uses) && waiting_.size() < kMostWaiting) {
+                waiting_.push_back({i, uses});
+                continue;
+            }
             go(i, uses);
             let_go();
         }
-        go_all();
+        while (!waiting_.empty()) go_first();
         return std::move(order_);
     }
 
@@ -117,9 +121,22 @@ class Reordering {
         }
     }
 
-    void go_all() {
-        for (const Waiting& next : waiting_) go(next.index, next.uses);
-        waiting_.clear();
+    /// Lets the waiting step go that is ready first, of those that depend on no other one and for which there
+    /// is room; if there is room for none, the first one. Then lets others go that need not wait any longer.
+    void go_first() {
+        std::size_t first = 0;
+        bool has_any = false;
+        for (std::size_t k = 0; k < waiting_.size(); ++k) {
+            const Waiting& next = waiting_[k];
+            if (depends(next.uses, k) || !has_room(next.index)) continue;
+            if (has_any && ready_at(next.uses) >= ready_at(waiting_[first].uses)) continue;
+            first = k;
+            has_any = true;
+        }
+        const Waiting gone = waiting_[first];
+        waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(first));
+        go(gone.index, gone.uses);
+        let_go();
     }
 
     const Graph& graph_;

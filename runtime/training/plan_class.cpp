@@ -89,6 +89,11 @@ TorchPlan::TorchPlan(const TorchPlan& recorded, const std::string& absent_device
       planner(recorded.planner->on_absent_device(*device)),
       passed_inputs(recorded.passed_inputs) {}
 
+TorchPlan::TorchPlan(const TorchPlan& recorded, const RankCosts& costs)
+    : device(recorded.device),
+      planner(or_throw(recorded.planner->with_rank_costs(costs))),
+      passed_inputs(recorded.passed_inputs) {}
+
 namespace {
 
 bool have_same_form(const Graph& a, const Graph& b) {
@@ -320,6 +325,10 @@ void define_steps(torch::class_<TorchPlan>& plan) {
         .def("on_card",
              [](const PlanPtr& self, const std::string& absent_device) {
                  return c10::make_intrusive<TorchPlan>(*self, absent_device);
+             })
+        .def("with_rank_costs",
+             [](const PlanPtr& self, const std::string& costs) {
+                 return c10::make_intrusive<TorchPlan>(*self, or_throw(rank_costs_from(costs)));
              })
         .def("with_schedule_of",
              [](const PlanPtr& self, const std::string& path) {

@@ -21,6 +21,7 @@ struct TorchPlan : torch::CustomClassHolder {
     TorchPlan(const TorchPlan& plain, const RecordedUpdate& update, const std::string& what);
     /// See Planner::on_absent_device.
     TorchPlan(const TorchPlan& recorded, const std::string& absent_device);
+    TorchPlan(const TorchPlan& recorded, const RankCosts& costs);
 
     /// Takes the schedule, times and workspaces of another process's plan file for the step that was recorded
     /// here. Throws if the two steps have other ops or tensors. Values of arguments may differ.

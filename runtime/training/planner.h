@@ -20,6 +20,7 @@
 #include "runtime/capture/build_graph.h"
 #include "runtime/capture/optimizer_ops.h"
 #include "runtime/capture/update_recorder.h"
+#include "runtime/training/rank_costs.h"
 #include "runtime/training/step_recording.h"
 
 namespace rematlas {
@@ -64,6 +65,9 @@ class Planner {
     /// Makes a planner for the same step, recorded from shapes, on another absent device of the same kind and
     /// capability. Only the costs and the library's workspace differ.
     std::shared_ptr<Planner> on_absent_device(DeviceRuntime& device) const;
+    /// Makes a planner for the same step, recorded from shapes, whose collectives run beside compute over
+    /// these links. Fails like `add_rank_costs`.
+    Result<std::shared_ptr<Planner>> with_rank_costs(const RankCosts& costs) const;
     /// Makes a planner for a plan that was made before.
     static std::shared_ptr<Planner> with(Graph graph, Tape tape);
     ~Planner();

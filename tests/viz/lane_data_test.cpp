@@ -7,6 +7,7 @@
 
 #include "core/graph/flat_graph.h"
 #include "core/schedule/run_sequence.h"
+#include "tests/core/support/sharded_layers.h"
 #include "tests/core/support/small_graph.h"
 #include "tests/core/support/update_on_host.h"
 #include "tests/viz/layered_graph.h"
@@ -190,6 +191,23 @@ TEST(LaneData, OpsOnTheHostHaveALane) {
     const Schedule device = with_update_on_device();
     const LaneData other = lane_data(graph, device.steps, *simulate(graph, device), LaneAxis::time);
     EXPECT_EQ(std::count(other.lanes.begin(), other.lanes.end(), DrawnLane::on_host), 0);
+}
+
+TEST(LaneData, EachQueueOfCollectivesHasALane) {
+    Graph graph = sharded_layers(2, 100, 60);
+    graph.ops[OpId(0)].collective->queue = "tp";
+    const LaneData data = lanes(graph, all_kept(graph), LaneAxis::time);
+    EXPECT_EQ(data.queues, (std::vector<std::string>{"tp", "fsdp"}));
+    EXPECT_EQ(std::count(data.lanes.begin(), data.lanes.end(), lane_of_queue(0)), 1);
+    EXPECT_EQ(std::count(data.lanes.begin(), data.lanes.end(), lane_of_queue(1)), 1);
+    const LaneBar* bar = data.bar_at(lane_of_queue(0), 30);
+    ASSERT_TRUE(bar);
+    EXPECT_EQ(std::pair(bar->begin, bar->end), std::pair(0.0, 60.0));
+    EXPECT_EQ(data.bar_at(DrawnLane::waiting, 30)->copy, bar->step) << "the first layer waits for its weight";
+    EXPECT_EQ(data.bar_at(DrawnLane::forward, 30), nullptr);
+    const LaneData runs = lanes(graph, all_kept(graph), LaneAxis::steps);
+    EXPECT_EQ(std::count(runs.lanes.begin(), runs.lanes.end(), lane_of_queue(0)), 0);
+    EXPECT_EQ(runs.bar_at(DrawnLane::forward, 0.5)->step, 0);
 }
 
 TEST(LaneData, FallsBackToEqualWidthsWhenNothingTakesTime) {

@@ -13,6 +13,7 @@
 #include "core/planning/sweep.h"
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
+#include "tests/core/support/sharded_layers.h"
 #include "tests/core/support/update_on_host.h"
 #include "tests/support/full_disk.h"
 #include "tests/viz/layered_graph.h"
@@ -210,6 +211,15 @@ TEST_F(Pictures, OpsOnTheHostHaveALaneAndAreCounted) {
     ASSERT_TRUE(draw_schedule_file(graph_with_update(), with_update_on_device(), folder / "d.svg"));
     EXPECT_EQ(content("d.svg").find(">on the host<"), std::string::npos);
     EXPECT_NE(content("d.svg").find("3 runs of 3 ops"), std::string::npos);
+}
+
+TEST_F(Pictures, CollectivesHaveALaneWithTheNameOfTheirQueue) {
+    const Graph sharded = sharded_layers(2, 100, 60);
+    const FlatGraph flat = flatten(sharded);
+    const Schedule kept{.graph = sharded.name, .steps = lower(flat, keep_all_sequence(flat))};
+    ASSERT_TRUE(draw_schedule_file(sharded, kept, folder / "s.svg"));
+    EXPECT_EQ(xml_fault(content("s.svg")), "");
+    EXPECT_NE(content("s.svg").find(">queue fsdp<"), std::string::npos);
 }
 
 TEST_F(Pictures, AScheduleThatDoesNotRunIsRefused) {

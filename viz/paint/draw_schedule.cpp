@@ -34,8 +34,7 @@ void schedule_header(Canvas& canvas, const ScheduleScene& scene, const Schedule&
     std::size_t runs = 0;
     for (const Step& step : schedule.steps) runs += step.runs() ? 1 : 0;
     const int on_host = host_runs(schedule.steps);
-    std::int64_t base = 0;
-    for (const Op& op : graph.ops) base += op.time.value;
+    const std::int64_t base = base_time(graph).value;
     std::string about = "peak " + format_bytes(simulation.peak);
     if (scene.plain->peak > simulation.peak.value)
         about += " instead of " + format_bytes(Bytes(scene.plain->peak));

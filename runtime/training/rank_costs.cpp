@@ -1,0 +1,74 @@
+#include "runtime/training/rank_costs.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "runtime/capture/record_step.h"
+#include "runtime/dispatch/collectives.h"
+
+namespace rematlas {
+namespace {
+
+using nlohmann::json;
+
+/// Returns the name of the process group that the collective was given.
+Result<std::string> group_of(const TapeOp& op) {
+    const auto handle = c10::Dispatcher::singleton().findSchema({op.name, op.overload});
+    if (!handle) return Error{op.name + " is not known to this torch"};
+    return name_of_group(op.arguments[group_argument(handle->schema())].value);
+}
+
+/// Returns how many ranks of the group are in the node of its first rank.
+int in_one_node(const std::vector<int>& ranks, int node) {
+    return static_cast<int>(std::count_if(ranks.begin(), ranks.end(),
+                                          [&](int rank) { return rank / node == ranks.front() / node; }));
+}
+
+/// Returns the bytes of the whole tensor, of which each rank has a part or gets a part.
+Bytes whole_bytes(const Graph& graph, const Op& op) {
+    Bytes given, made;
+    for (const TensorId tensor : op.inputs) given += graph.tensors[tensor].bytes;
+    for (const TensorId tensor : op.outputs) made += graph.tensors[tensor].bytes;
+    return std::max(given, made);
+}
+
+}  // namespace
+
+Result<RankCosts> rank_costs_from(const std::string& text) {
+    const json item = json::parse(text);
+    RankCosts costs{.links_given = item.at("links").get<std::string>()};
+    Result<RankLinks> links = rank_links_named(costs.links_given);
+    if (!links) return links.error();
+    costs.links = links.take();
+    for (const auto& [name, group] : item.at("groups").items())
+        costs.groups[name] = {group.at("queue").get<std::string>(),
+                              group.at("ranks").get<std::vector<int>>()};
+    return costs;
+}
+
+Result<void> add_rank_costs(Graph& graph, const Tape& tape, const RankCosts& costs) {
+    for (const OpId id : graph.ops.ids()) {
+        const TapeOp& recorded = tape.ops[id];
+        if (!is_collective(recorded.name)) continue;
+        const Result<std::string> name = group_of(recorded);
+        if (!name) return name.error();
+        const auto found = costs.groups.find(*name);
+        if (found == costs.groups.end())
+            return Error{recorded.name + " runs in process group '" + *name +
+                         "', which is none of the mesh's dimensions"};
+        const RankGroup group{found->second.queue, static_cast<int>(found->second.ranks.size()),
+                              in_one_node(found->second.ranks, costs.links.node())};
+        Op& op = graph.ops[id];
+        const RankCollective kind = rank_collective_from(recorded.name);
+        const Bytes whole = whole_bytes(graph, op);
+        const Result<Nanoseconds> time = costs.links.time_of(kind, whole, group);
+        if (!time) return time.error();
+        op.time = *time;
+        op.workspace = Bytes(0);
+        op.collective = Collective{group.queue, sent_bytes(kind, whole, group)};
+    }
+    add_provenance(graph, {{"links_between_ranks", costs.links_given}});
+    return {};
+}
+
+}  // namespace rematlas
