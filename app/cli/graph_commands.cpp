@@ -37,6 +37,13 @@ struct PhaseSum {
     Bytes largest_workspace;
 };
 
+/// The collectives of one queue.
+struct QueueSum {
+    std::size_t ops = 0;
+    Nanoseconds time;
+    Bytes made, sent;
+};
+
 struct RepeatedBlock {
     std::string name;
     std::size_t times = 0;
@@ -44,7 +51,8 @@ struct RepeatedBlock {
 };
 
 struct Inspection {
-    std::array<PhaseSum, 4> phases;
+    std::array<PhaseSum, 4> phases;          ///< without collectives that have a queue
+    std::map<std::string, QueueSum> queues;  ///< by name
     std::map<std::string, Bytes> residents;  ///< bytes by kind of tensor
     Bytes resident_sum;
     Bytes keep_all_peak;
@@ -115,6 +123,14 @@ Inspection inspect(const Graph& graph, const Links& links, Nanoseconds search_ti
     Inspection result;
     const FlatGraph flat = flatten(graph);
     for (const Op& op : graph.ops) {
+        if (op.collective) {
+            QueueSum& queue = result.queues[op.collective->queue];
+            ++queue.ops;
+            queue.time += op.time;
+            queue.sent += op.collective->wire;
+            for (TensorId t : op.outputs) queue.made += graph.tensors[t].bytes;
+            continue;
+        }
         PhaseSum& sum = result.phases[static_cast<std::size_t>(op.phase)];
         ++sum.ops;
         sum.time += op.time;
@@ -181,17 +197,18 @@ json inspection_json(const Graph& graph, const Inspection& found) {
         out["reserved_peak_bytes"] = found.caching->reserved.value;
     }
     if (found.loss_head) out["loss_head"] = json_of(*found.loss_head);
-    std::int64_t time = 0;
     for (std::size_t p = 0; p < found.phases.size(); ++p) {
         const PhaseSum& sum = found.phases[p];
-        time += sum.time.value;
         out["phases"][std::string(to_string(static_cast<Phase>(p)))] = {
             {"ops", sum.ops},
             {"time_ns", sum.time.value},
             {"bytes_made", sum.made.value},
             {"largest_workspace_bytes", sum.largest_workspace.value}};
     }
-    out["time_ns"] = time;
+    for (const auto& [name, queue] : found.queues)
+        out["queues"][name] = {
+            {"ops", queue.ops}, {"time_ns", queue.time.value}, {"wire_bytes", queue.sent.value}};
+    out["time_ns"] = base_time(graph).value;
     for (const auto& [kind, bytes] : found.residents) out["residents"][kind] = bytes.value;
     for (const auto& [kind, bytes] : found.peak_parts) out["peak_parts"][kind] = bytes.value;
     for (std::size_t i = 0; i < found.heaviest.size(); ++i) {
@@ -222,6 +239,10 @@ void print_inspection(const Graph& graph, const Inspection& found) {
                     sum.ops, format_duration(sum.time).c_str(), format_bytes(sum.made).c_str(),
                     format_bytes(sum.largest_workspace).c_str());
     }
+    for (const auto& [name, queue] : found.queues)
+        std::printf("%-12s %8zu %12s %12s %14s\n", ("queue " + name).c_str(), queue.ops,
+                    format_duration(queue.time).c_str(), format_bytes(queue.made).c_str(),
+                    ("sends " + format_bytes(queue.sent)).c_str());
     if (const std::string updates = updates_told(graph); !updates.empty())
         std::printf("\nupdates\n  %s\n", updates.c_str());
     std::printf("\nmemory\n");

@@ -2184,6 +2184,14 @@ Zeile %1</translation>
         <source>Show the lifetimes of its tensors</source>
         <translation>Die Lebensdauer seiner Tensoren zeigen</translation>
     </message>
+    <message>
+        <source>waits %1 for %2, a collective</source>
+        <translation>wartet %1 auf %2, eine kollektive Operation</translation>
+    </message>
+    <message>
+        <source>%1 sends %2 to other ranks</source>
+        <translation>%1 sendet %2 an andere Ränge</translation>
+    </message>
 </context>
 <context>
     <name>LifetimeWords</name>
@@ -3556,6 +3564,10 @@ Kosten eines weiteren Laufs: Zeit für jedes MiB, das ein Block macht.</translat
     <message>
         <source>without gradients</source>
         <translation>ohne Gradienten</translation>
+    </message>
+    <message>
+        <source>queue %1</source>
+        <translation>Warteschlange %1</translation>
     </message>
 </context>
 <context>

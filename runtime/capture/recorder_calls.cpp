@@ -404,7 +404,7 @@ void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, tor
 void Recorder::observe(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     if (waits_for_collective(op.schema().name())) return wait(op, keys, stack);
     if (refusal_ && options_.in_process) return run(op, keys, stack);
-    if (wraps_result(op.schema().name())) return run(op, keys, stack);
+    if (wraps_result(op.schema().name())) return run_kernel(op, keys, stack);  // also on shapes
     Call call;
     try {
         before_kernel(op, *stack, call);

@@ -7,6 +7,7 @@
 #include <ATen/ops/_fused_sdp_choice.h>
 #include <ATen/ops/empty_strided.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <c10/core/impl/FakeGuardImpl.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/library.h>
 
@@ -44,6 +45,13 @@ struct OneDeviceGuard final : c10::impl::NoOpDeviceGuardImpl<cuda> {
 
     static c10::Stream stream() { return c10::Stream(c10::Stream::DEFAULT, c10::Device(cuda, 0)); }
 };
+
+/// Says whether the guard knows a device. Before libtorch makes fake tensors of an absent device, it puts a
+/// guard in place that counts devices and does nothing.
+bool has_devices(const c10::impl::DeviceGuardImplInterface* guard) {
+    return guard && guard->deviceCount() > 0 && !dynamic_cast<const c10::impl::FakeGuardImpl<cuda>*>(guard) &&
+           !dynamic_cast<const c10::impl::NoOpDeviceGuardImpl<cuda>*>(guard);
+}
 
 struct Hooks final : at::CUDAHooksInterface {
     void init() const override {}
@@ -162,7 +170,7 @@ void stand_in_for_cuda(const DeviceProfile& profile) {
     static std::once_flag once;
     std::call_once(once, [] {
         at::native::_fused_sdp_choice_stub.set_cuda_dispatch_ptr(&choose_attention);
-        if (guard_before && guard_before->deviceCount() > 0) return;
+        if (has_devices(guard_before)) return;
         if (!at::CUDAHooksRegistry()->Has("CUDAHooks"))
             at::CUDAHooksRegistry()->Register("CUDAHooks",
                                               [](at::CUDAHooksArgs) { return std::make_unique<Hooks>(); });
@@ -172,7 +180,7 @@ void stand_in_for_cuda(const DeviceProfile& profile) {
         at::native::rnn_relu_cudnn_stub.set_cuda_dispatch_ptr(&refuse_recurrent_layer);
     });
     static const auto* own_guard = new OneDeviceGuard();  // never freed, because the registry keeps it
-    if (guard_before && guard_before->deviceCount() > 0) return;
+    if (has_devices(guard_before)) return;
     guard.store(own_guard);
     static const Hooks own_hooks;
     void*& functions = functions_of(at::detail::getCUDAHooks());

@@ -216,6 +216,7 @@ std::string TorchPlan::answer() {
         item["peak_bytes"] = found->peak.value;
         item["budget_bytes"] = found->budget.value;
         item["overhead"] = found->overhead;
+        item["time_ns"] = found->time.value;
         item["host_peak_bytes"] = found->host_peak ? json(found->host_peak->value) : json(0);
         item["status"] = found->status;
         item["bound"] = found->bound ? json(found->bound->overhead) : json(nullptr);

@@ -231,6 +231,15 @@ def plan(model, args, budget, kwargs=None, **options) -> Plan:
     "f32" if parameters of 16 bits are copies of weights in f32, which the optimizer updates; gradients are
     cast for one parameter at a time, with foreach for all at once.
 
+    `mesh`: "fsdp=8,tp=2", or a dict: the ranks among which the model is divided, the outermost dimension
+    first; the plan is for one rank. Along fsdp each repeated block and the whole are under fully_shard, along
+    dp (or replicate) there are replicas, along tp a model of transformers is divided by its own plan of
+    tensor parallelism. A function in place of the model is called with the DeviceMesh as `mesh`, and returns
+    a model that it has divided along dimensions of any names. torch.distributed must not be initialized.
+    `param_dtype` and `reduce_dtype`: "bf16", "f16" or "f32", the types of FSDP2's MixedPrecisionPolicy.
+    `rank_links`: the links between ranks, within nodes of 8 and between nodes: "nvlink4,ib400"; by default
+    those that such a card mostly has. Collectives run beside compute, and their times follow from the links.
+
     Of these optimizers, the names sgd, adam and adamw mean fused updates: an op of the plan updates each
     parameter when its gradient is final, and the gradient is freed then. All others run after the backward,
     when the program calls optimizer.step(): the three names with {"foreach": True} (lists of all parameters,

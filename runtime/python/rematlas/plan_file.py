@@ -9,8 +9,8 @@ from .lifecycle.packing import Packing
 
 
 class Plan:
-    """A plan in the form of a file: the graph, the schedule, and the packing of the module's outputs. The
-    packing is a pickle, so only use plans from people whose code you would run."""
+    """A plan in the form of a file: the graph, the schedule, and the packing of the module's outputs. A plan
+    runs ops of torch on your tensors, and no other code: what it names is checked when it is read."""
 
     def __init__(self, data: bytes):
         self.data = data

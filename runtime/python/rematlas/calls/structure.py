@@ -14,6 +14,8 @@ import sys
 
 import torch
 
+from .plain_pickles import class_of_result
+
 PLAIN = (int, float, bool, str, type(None))
 
 
@@ -116,8 +118,8 @@ def rebuild(template, tensors):
 
 
 class _Renamer(_Rebuilder):
-    """Finds the classes of a script. The script's module is called `__main__` when the script runs, and has
-    another name when it is imported."""
+    """Reads a template that may come from others, and finds the classes of a script. The script's module is
+    called `__main__` when the script runs, and has another name when it is imported."""
 
     def __init__(self, file, module):
         super().__init__(file, collections.defaultdict(lambda: torch.empty(0)))
@@ -129,12 +131,13 @@ class _Renamer(_Rebuilder):
             module = self.own
         elif module == self.script and hasattr(sys.modules["__main__"], name):
             module = "__main__"
-        return super().find_class(module, name)
+        return class_of_result(module, name)
 
 
 def of_module(template, module):
     """Returns a template that another process made, changed so that it names the classes of this process.
-    `module`: the model in this process."""
+    `module`: the model in this process. Raises pickle's UnpicklingError if the template names anything that
+    is no class of results, see `class_of_result`."""
     return (
         flatten(_Renamer(io.BytesIO(template), module).load())[0] if isinstance(template, bytes) else template
     )

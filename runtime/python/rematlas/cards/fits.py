@@ -18,6 +18,7 @@ from ..loss_head.chunking import check_chunk_loss
 from ..options import check_time_limit
 from .absent_device import AbsentDevice
 from .plan_for_card import Asked, solved
+from .rank_links import links_of, with_rank_links
 from .recorded_step import graph_of_step
 
 DRIVERS_BYTES = 640 << 20  # bytes of a card that CUDA 13 and its libraries occupy
@@ -40,6 +41,7 @@ class Found:
     overhead: float | None = None
     peak_bytes: int | None = None  # the schedule's peak; if no schedule fits, the smallest peak found
     bound: float | None = None  # a proven lower bound on the overhead
+    time_ns: int | None = None  # the predicted time of the step, if the step was solved
     needed_bytes: int | None = None  # bytes that the step provably needs in this way, if it does not fit
     largest: int | None = None  # the largest value of the varied keyword that fits
     ends: str | None = None  # if a step for a larger value could not be made: the reason
@@ -70,7 +72,13 @@ class Steps:
         if key not in self.recorded:
             model, args, kwargs = self.make_step(value)
             self.recorded[key] = graph_of_step(model, args, kwargs, card, **self.how)
-        return self.recorded[key].on_card(card.recorded_as)
+        recorded = self.recorded[key]
+        plan = recorded.on_card(card.recorded_as)
+        return with_rank_links(plan, recorded.spans, self.rank_links(card)) if recorded.spans else plan
+
+    def rank_links(self, card) -> str | None:
+        """Returns the links between the ranks of the mesh; None without a mesh."""
+        return links_of(card, self.how.get("rank_links")) if self.how.get("mesh") else None
 
 
 def room_of(card) -> int:
@@ -79,12 +87,12 @@ def room_of(card) -> int:
     return memory - DRIVERS_BYTES if card.is_cuda else memory
 
 
-def asked_of(card, way, seconds) -> Asked:
+def asked_of(card, way, solver, seconds) -> Asked:
     """Returns the request for a plan that may use all memory of the card that the driver leaves."""
     links = card.profile if way.offload != "none" else None
     return Asked(
         budget=room_of(card),
-        solver="atlas",
+        solver=solver,
         config=None,
         time_limit=seconds,
         copies=Copies(way.offload, links, None, card.name, in_training=False),
@@ -96,17 +104,21 @@ def looked_at(steps, card, way, question, value=None) -> Found:
     """Returns whether the step fits the card in this way, and with which overhead."""
     plan = steps.on(card, value)
     whole = plan.answer().whole_peak_bytes
-    if whole <= room_of(card):
+    if whole <= room_of(card) and not plan.spans:
         return Found(way.name, True, 1.0, whole, 1.0)
-    if way.name == "plain":
+    if way.name == "plain" and whole > room_of(card):
         return Found(way.name, False, None, whole, None, needed_bytes=whole)
-    answer = solved(plan, card, asked_of(card, way, question.seconds))
+    # What a step takes whose collectives run beside compute depends on the order of its ops.
+    solver = "keep-all" if way.name == "plain" else "atlas"
+    answer = solved(plan, card, asked_of(card, way, solver, question.seconds))
     if answer.infeasible is not None:
         shortage = answer.infeasible
         needed = shortage.needed_bytes if shortage.proven else None
         return Found(way.name, False, None, shortage.smallest_found_bytes, None, needed_bytes=needed)
     fits_in_time = question.most is None or answer.overhead <= question.most
-    return Found(way.name, fits_in_time, answer.overhead, answer.peak_bytes, answer.bound)
+    return Found(
+        way.name, fits_in_time, answer.overhead, answer.peak_bytes, answer.bound, time_ns=answer.time_ns
+    )
 
 
 def find_largest(steps, card, way, question, base, first) -> None:
@@ -150,6 +162,7 @@ def answered(steps, card, question, base) -> dict:
         "updates": steps.on(card, base).answer().updates,
         "ways": ways,
         "loss_head": steps.on(card, base).loss_head,
+        "rank_links": steps.rank_links(card),
     }
 
 
@@ -176,28 +189,36 @@ def fits(
     time_limit=None,
     host_profile=None,
     chunk_loss=None,
+    mesh=None,
+    param_dtype=None,
+    reduce_dtype=None,
+    rank_links=None,
 ) -> dict:
     """Says for each card whether a training step of the model fits it as it is, with recomputation, and, if
     `offload` is not "none", with copies to the host over the card's own links.
 
     `model`: a torch.nn.Module. `args` and `kwargs`: the arguments of a call, as in `plan`. Model and
     arguments may lie on the meta device. `cards`: names or paths of device profiles; by default all
-    profiles that come with the package. `optimizer`, `master_weights`, `values`, `autocast` and `chunk_loss`
-    are as in `plan` with `device_profile`. `max_overhead`: the largest overhead that counts as fitting, 1.1
-    for ten percent more time. `time_limit`: seconds for each card and way, 4 by default. `host_profile`: the
+    profiles that come with the package. `optimizer`, `master_weights`, `values`, `autocast`, `chunk_loss`,
+    `mesh`, `param_dtype`, `reduce_dtype` and `rank_links` are as in `plan` with `device_profile`; with
+    `mesh`, each rank has a card. `max_overhead`: the largest overhead that counts as fitting, 1.1 for ten
+    percent more time. `time_limit`: seconds for each card and way, 4 by default. `host_profile`: the
     host of all cards; by default each card has the host that such cards mostly have.
 
     Returns {"cards": [{"card", "name", "memory_bytes", "room_bytes", "updates", "ways": [{"way", "fits",
-    "overhead", "peak_bytes", "bound", "needed_bytes", "largest", "ends"}], "loss_head"}]}. Bytes are those of
-    the device. "updates" says how the updates run, and how much memory they take. "overhead" is the step's
-    predicted time over its time without recomputation, and "bound" a proven lower bound on it. "needed_bytes"
-    are proven bytes that the way needs, if it does not fit. "loss_head" has the form of `inspect --json`: the
-    bytes of head and loss in the peak of the step as it is, and their bytes in 2, 4 and 8 chunks of tokens;
-    None if the bytes are few. Raises Refused, ValueError and TypeError.
+    "overhead", "peak_bytes", "bound", "time_ns", "needed_bytes", "largest", "ends"}], "loss_head",
+    "rank_links"}]}. Bytes are those of the device. "updates" says how the updates run, and how much memory
+    they take. "overhead" is the step's predicted time over its time without recomputation, and "bound" a
+    proven lower bound on it. "time_ns" is the predicted time of the step, if the step was solved.
+    "needed_bytes" are proven bytes that the way needs, if it does not fit. "loss_head" has the form of
+    `inspect --json`: the bytes of head and loss in the peak of the step as it is, and their bytes in 2, 4 and
+    8 chunks of tokens; None if the bytes are few. "rank_links" are the links between the ranks of a mesh.
+    Raises Refused, ValueError and TypeError.
     """
     how = {"optimizer": optimizer, "master_weights": master_weights, "values": values, "autocast": autocast}
     check_chunk_loss(chunk_loss)
-    how["chunk_loss"] = chunk_loss
+    how |= {"chunk_loss": chunk_loss, "mesh": mesh, "rank_links": rank_links}
+    how |= {"param_dtype": param_dtype, "reduce_dtype": reduce_dtype}
     steps = Steps(lambda _: (model, args, kwargs or {}), how)
     return fits_of_steps(steps, cards_named(cards, host_profile), offload, max_overhead, time_limit)
 
@@ -258,8 +279,10 @@ def text_of(found, varies=None) -> str:
         rows.append([card["card"], memory, *(cell_of(way, varies) for way in card["ways"])])
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = ["   ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+    has_ranks = any(card["rank_links"] for card in found["cards"])
+    than = "its time with all communication hidden" if has_ranks else "its time as it is"
     lines.append(
-        "The number after x is the time of the step over its time as it is."
+        f"The number after x is the time of the step over {than}."
         f" Of each card {size_of(DRIVERS_BYTES)} are left to the driver."
     )
     lines += [
@@ -267,6 +290,8 @@ def text_of(found, varies=None) -> str:
     ]
     ends = dict.fromkeys(way["ends"] for card in found["cards"] for way in card["ways"] if way["ends"])
     lines += [f"No larger {varies} was asked about: {why}" for why in ends]
+    links = dict.fromkeys((card["card"], card["rank_links"]) for card in found["cards"] if card["rank_links"])
+    lines += [f"Links between ranks that have the {card}: {names}." for card, names in links]
     heads = [(card["card"], card["loss_head"]["text"]) for card in found["cards"] if card["loss_head"]]
     # only the first, because other cards run nearly the same ops
     lines.extend(f"On the {card} {text}" for card, text in heads[:1])
@@ -276,6 +301,8 @@ def text_of(found, varies=None) -> str:
 def cell_of(way, varies) -> str:
     if way["fits"]:
         text = f"x{way['overhead']:.2f}, {size_of(way['peak_bytes'])}"
+        if way["time_ns"] is not None:
+            text += f", {way['time_ns'] / 1e9:.3g} s"
     elif way["overhead"] is not None:
         text = f"no: x{way['overhead']:.2f}"
     elif way["needed_bytes"] is not None:

@@ -29,6 +29,7 @@ OF_TORCHAO = {
     name.lower(): name for name in ("Adam8bit", "AdamW8bit", "Adam4bit", "AdamW4bit", "AdamFp8", "AdamWFp8")
 }
 NAMES = (*OF_TORCH, *OF_TORCHAO)
+OF_MATRICES = {"muon", "adafactor"}
 # Options that decide how the updates run, but not what they compute.
 FORMS = ("foreach", "capturable")
 
@@ -127,6 +128,12 @@ class Chosen:
         if self.instances:
             return all(unfit(one) is None for one in self.instances)
         return self.is_fused_by_name and not self.options.get("dampening")
+
+    @property
+    def takes_matrices(self) -> bool:
+        """Whether an update of a parameter looks at its rows and columns."""
+        names = {type(one).__name__.lower() for one in self.instances} or {self.name}
+        return bool(names & OF_MATRICES)
 
     @property
     def is_fused_by_name(self) -> bool:

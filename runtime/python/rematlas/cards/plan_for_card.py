@@ -10,10 +10,10 @@ from ..loss_head.chunking import check_chunk_loss
 from ..options import check_budget, check_time_limit, solver_of
 from ..plan_file import Plan
 from .absent_device import device_named
-from .recorded_step import graph_of_step
+from .recorded_step import StepOptions, graph_of_step
 
 # the options that affect how a step is recorded
-OF_STEP = ("optimizer", "master_weights", "values", "autocast", "chunk_loss")
+OF_STEP = tuple(field.name for field in dataclasses.fields(StepOptions))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -34,6 +34,10 @@ class CardOptions:
     links: str | None = None
     host_budget: int | str | None = None
     chunk_loss: int | str | None = None
+    mesh: str | dict | None = None
+    param_dtype: str | None = None
+    reduce_dtype: str | None = None
+    rank_links: str | None = None
 
     @classmethod
     def of(cls, given: dict) -> "CardOptions":

@@ -22,13 +22,14 @@ LATE_STEP = 1000  # the number of the step that is recorded
 LARGEST_REPLACED = 1 << 20  # the most bytes of states that a step may replace by new tensors
 
 
-def with_recorded_update(plan, chosen, model, card) -> CompiledPlan:
+def with_recorded_update(plan, chosen, model, card, parts=None) -> CompiledPlan:
     """Returns a plan of the step of `plan` followed by the optimizer's step. `plan` must have been recorded
-    on the card, and the card's context must be open. Raises Refused."""
+    on the card, and the card's context must be open. `parts`: the parts of the model's parameters on this
+    rank, by name, if they are divided. Raises Refused."""
     why = f"rematlas: the step of {chosen.name} cannot be recorded from shapes: "
     try:
         with torch.no_grad(), generators_put_back("cpu"), Uncompiled() as uncompiled:
-            update = Update(plan, chosen, model, card)
+            update = Update(plan, chosen, model, card, parts or {})
             recorded = update.recorded()
     except Refused as error:
         raise Refused(f"{why}{message(error).removeprefix('rematlas: ')}") from None
@@ -67,8 +68,10 @@ class Uncompiled:
 class Update:
     """The optimizers' step on stand-ins of the model's parameters: shape tensors of the card."""
 
-    def __init__(self, plan, chosen, model, card):
+    def __init__(self, plan, chosen, model, card, parts):
         self.chosen, self.card = chosen, card
+        if parts and chosen.takes_matrices:
+            raise Refused("it takes whole matrices, and the parameters are divided among ranks: take adamw")
         trained = set(plan.trained_names())
         if not trained:
             raise Refused("the step makes no gradient of a parameter: let some require gradients")
@@ -76,7 +79,7 @@ class Update:
         for name, parameter in model.named_parameters(remove_duplicate=False):
             if id(parameter) not in firsts or name in trained:
                 firsts[id(parameter)] = name, parameter
-        shapes = self.shapes_like([parameter for _, parameter in firsts.values()])
+        shapes = self.shapes_like([parts.get(name, parameter) for name, parameter in firsts.values()])
         self.twins = {}  # by the id of a parameter: its name, and the stand-in on the card
         for (name, parameter), shape in zip(firsts.values(), shapes):
             twin = torch.nn.Parameter(shape, requires_grad=parameter.requires_grad)

@@ -9,7 +9,7 @@ from ..cards.absent_device import AbsentDevice
 from ..cards.recorded_step import graph_of_step
 from .model_function import ModelFunction, add_example, add_function, write, wrong
 from .optimizer_options import add_optimizer, made_optimizer, step_end_options
-from .shape_options import add_host_profile, add_shape_options, shape_options
+from .shape_options import OF_RANKS, add_host_profile, add_shape_options, shape_options
 
 
 def add(commands) -> None:
@@ -19,6 +19,7 @@ def add(commands) -> None:
         parser,
         "python -m rematlas capture nets:step -o step.graph.json",
         "python -m rematlas capture nets:step --device meta --device-profile h100 -o h100.graph.json",
+        "python -m rematlas capture nets:step --device meta --device-profile h100 --mesh fsdp=8,tp=2",
     )
     add_function(parser)
     parser.add_argument("-o", "--output", metavar="x.graph.json", help="the graph file to write")
@@ -45,7 +46,8 @@ def tell(options, stage) -> None:
 
 def capture(options) -> int:
     tell(options, "load")
-    model, args, kwargs = ModelFunction(options).made()
+    function = ModelFunction(options)
+    model, args, kwargs = function.step(options.mesh, function.made)
     tell(options, "record")
     if options.device == "meta":
         text = graph_for_card(options, model, args, kwargs)
@@ -53,7 +55,7 @@ def capture(options) -> int:
         check_device(options, model)
         text = graph_of(model, args, kwargs, made_optimizer(options, model), chunk_loss=options.chunk_loss)
     tell(options, "write")
-    path = pathlib.Path(options.output or f"{type(model).__name__}.graph.json")
+    path = pathlib.Path(options.output or f"{json.loads(text)['name']}.graph.json")
     write(path, text)
     if options.json:
         graph = json.loads(text)
@@ -79,7 +81,7 @@ def graph_for_card(options, model, args, kwargs) -> str:
 def check_device(options, model) -> None:
     """Checks the options of a step that really runs: options for steps from shapes are not allowed, and the
     model must be on the given device. Ends the command if this is not so."""
-    for name in ("device_profile", "host_profile", "values", "autocast"):
+    for name in ("device_profile", "host_profile", "values", "autocast", *OF_RANKS):
         if getattr(options, name):
             wrong(f"--{name.replace('_', '-')}: goes with --device meta")
     own = {parameter.device.type for parameter in model.parameters()}

@@ -24,6 +24,7 @@ def add(commands) -> None:
         parser,
         "rematlas fits nets:step --optimizer adamw --cards h100,rtx4090",
         "rematlas fits nets:step --cards h100 --vary batch --offload all",
+        "rematlas fits nets:step --mesh fsdp=8 --param-dtype bf16 --cards h100",
     )
     add_function(parser)
     add_optimizer(parser)
@@ -76,7 +77,11 @@ def fits(options) -> int:
     varies = options.vary
     base = None if varies is None else function.value_of(varies)
     how = step_end_options(options) | shape_options(options)
-    steps = Steps(lambda value: function.make(**({} if value is None else {varies: value})), how)
+
+    def step(value):
+        return function.step(options.mesh, **({} if value is None else {varies: value}))
+
+    steps = Steps(step, how)
     try:
         found = fits_of_steps(
             steps,

@@ -70,6 +70,23 @@ class ModelFunction:
             wrong(f"{self.name}: {error}")
         self.keywords = dict(map(keyword_of, options.set))
 
+    @property
+    def divides(self) -> bool:
+        """Whether the function takes the keyword `mesh`, and divides its model itself."""
+        try:
+            return "mesh" in inspect.signature(self.function).parameters
+        except (TypeError, ValueError):
+            return False
+
+    def step(self, mesh, make=None, **keywords) -> tuple:
+        """Returns the model and the arguments of a call, as `graph_of_step` takes them. `mesh`: the
+        dimensions of the mesh; None if there is none. If the function divides its model, a function that
+        makes it comes in place of the model. `make`: `made` or `make`."""
+        make = make or self.make
+        if mesh is None or not self.divides:
+            return make(**keywords)
+        return (lambda mesh: make(**keywords, mesh=mesh)), (), {}
+
     def made(self, **keywords):
         """Returns (model, args, kwargs), or ends the program with a message of one line."""
         try:
@@ -86,8 +103,11 @@ class ModelFunction:
             with autocast_is_there():
                 made = self.function(**keywords)
         except Exception as error:
-            given = ", ".join(f"{name}={value}" for name, value in keywords.items())
-            raise NotMade(f"{self.name}({given}) raises {type(error).__name__}: {message(error)}") from error
+            given = ", ".join(f"{name}={value}" for name, value in keywords.items() if name != "mesh")
+            why = f"{self.name}({given}) raises {type(error).__name__}: {message(error)}"
+            if "mesh" in keywords:
+                why += "; with --mesh a model lies on the meta device: make it under torch.device('meta')"
+            raise NotMade(why) from error
         if not (isinstance(made, tuple) and len(made) in (2, 3)):
             kind = type(made).__name__
             raise NotMade(

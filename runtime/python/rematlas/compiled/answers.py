@@ -76,6 +76,7 @@ class PlanAnswer:
     peak_bytes: int | None = None
     budget_bytes: int | None = None
     overhead: float | None = None
+    time_ns: int | None = None  # the predicted time of the step
     host_peak_bytes: int | None = None
     wire_bytes: int | None = None  # the bytes that collectives bring to this rank under the plan
     bound: float | None = None

@@ -25,6 +25,7 @@ class CompiledPlan:
 
     def __init__(self, made):
         self.made = made
+        self.spans = {}  # the process groups of a step on absent ranks, see AbsentRanks.spans
         # Each planned step calls these methods. They are looked up once, because a lookup takes longer than a
         # call. `forward` takes (tensors, inputs, whether in an arena, whether measured) and returns
         # (outputs, number of the forward, why there are no outputs).
@@ -75,6 +76,11 @@ class CompiledPlan:
         """Returns a plan of the same step, recorded from shapes, on another absent card of the same
         capability. The plan has no schedule yet."""
         return CompiledPlan(self.made.on_card(recorded_as))
+
+    def with_rank_costs(self, costs: str):
+        """Returns a plan of the same step, recorded from shapes, whose collectives have queues and times.
+        `costs`: JSON, see runtime/training/rank_costs.h. The plan has no schedule yet."""
+        return CompiledPlan(self.made.with_rank_costs(costs))
 
     # Planning.
 

@@ -24,6 +24,8 @@ from ..compiled.turns import Busy, when_free
 from ..errors import message
 from ..fallback import evicting
 from ..library import ops
+from ..sharded import form as sharded_form
+from ..sharded.parts import is_dtensor
 from . import gate
 from .observed import Recorded
 from .step_plan import Kept, Returned
@@ -42,13 +44,13 @@ def record(module, call, hooks, used=(), card=None) -> Recorded:
     context must be open; if it is None, the step is recorded for the call's device. Raises Unknown."""
     if card is None and (within_compiled_parts(module) or has_compiled_functions(module)):
         raise Unknown("torch.compile has compiled parts of it, of which shapes do not tell what they make")
-    kept = KeptState(module, (call.args, call.kwargs))
-    if kept.uncopyable:
-        raise Unknown(f"the forward may use {kept.uncopyable[0]}, which cannot be copied or put back")
+    kept = kept_state(module, call)
     try:
         with modes.generators_put_back("cpu" if card else call.device):
             recorded_as = card.recorded_as if card else call.device
-            twin = Twin(module, call, hooks, used, kept.shared, recorded_as)
+            memo = dict(kept.shared)
+            copied = copy_without_data(module, memo, recorded_as)
+            twin = Twin(module, sharded_form.PlainForm(copied), call, hooks, used, memo, recorded_as)
             return twin.record(settles=card is not None)
     except Unknown:
         raise
@@ -58,19 +60,47 @@ def record(module, call, hooks, used=(), card=None) -> Recorded:
         kept.put_back()
 
 
+def kept_state(module, call) -> KeptState:
+    """Returns the state that a step of a copy may change. Raises Unknown if it cannot be put back."""
+    kept = KeptState(module, (call.args, call.kwargs))
+    if kept.uncopyable:
+        raise Unknown(f"the forward may use {kept.uncopyable[0]}, which cannot be copied or put back")
+    return kept
+
+
+def record_divided(module, memo, call, hooks, card) -> Recorded:
+    """Records a step of this call of a module that is divided among ranks. The module consists of shape
+    tensors of the card, and may be changed. `memo`: the memo of copy.deepcopy with which it was copied. The
+    contexts of the card and of its ranks must be open. Raises Unknown."""
+    try:
+        with modes.generators_put_back("cpu"):
+            form = sharded_form.form_of(module)
+            if form.why_never:
+                raise Unknown(form.why_never)
+            if left_alone := form.left_alone():
+                raise Unknown(f"it is a step {left_alone.how}: {left_alone.advice}")
+            return Twin(module, form, call, hooks, (), memo, card.recorded_as).record(settles=True)
+    except Unknown:
+        raise
+    except Exception as error:
+        raise Unknown(message(error)) from error
+
+
 def has_compiled_functions(module) -> bool:
     return any(map(is_compiled_function, Watch(module).walked))
 
 
 class Twin:
-    """Runs the step on a copy of the module. `known`: the attributes that the forward sets in each step, as
-    (place of the dictionary, name). `shared`: the objects that are not copied (see KeptState)."""
+    """Runs the step on a copy of the module, or on a module that may be changed itself. `form`: the form in
+    which it is recorded. `known`: the attributes that the forward sets in each step, as (place of the
+    dictionary, name). `memo`: the memo of copy.deepcopy with which the copy was made."""
 
-    def __init__(self, module, call, hooks, used, shared, recorded_as):
+    def __init__(self, module, form, call, hooks, used, memo, recorded_as):
         self.module = module
-        self.memo = dict(shared)  # the memo of copy.deepcopy
+        self.memo = memo
         self.recorded_as = recorded_as  # the device in the notation of the compiled part
-        self.twin = copy_without_data(module, self.memo, recorded_as)
+        self.form = form
+        self.twin = form.module
         self.call = call
         self.hooks = hooks
         self.used = used
@@ -142,6 +172,8 @@ class Twin:
             tensor.detach().requires_grad_() if tensor.requires_grad else tensor for tensor in call.inputs
         ]
         recording = StepRecording(watch, leaves, self.recorded_as, RecordingKind.FROM_SHAPES)
+        not_yet = []  # reasons why only a later step can be recorded
+        forward = self.form.recorded_forward(watch, recording.bound, not_yet.append)
         before = BeforeForward(self.twin)
         copied = self.copy_of_call()
         self.hooks.start(self.twin, recording, watch.walked)
@@ -152,7 +184,7 @@ class Twin:
                 given = recording.begin()
                 if recording.state() is RecordingState.DROPPED:
                     raise Busy
-                output = copied.run(self.twin.forward, given)
+                output = self.form.parts_from_shapes(copied.run(forward, given))
             template, tensors = structure.flatten(output)
             tensors = copied.given_for(tensors, given)
             set_now = frozenset((self.places[id(values)], name) for values, name in before.assigned())
@@ -180,8 +212,8 @@ class Twin:
             raise Unknown(why) from error
         finally:
             self.hooks.stop(recording)
-        if recording.refusal() and is_known:
-            raise Unknown(recording.refusal())
+        if not_yet or (recording.refusal() and is_known):
+            raise Unknown(recording.refusal() or not_yet[0])
         return found, (set_now, counted_now)
 
     def begin_as_the_module(self) -> None:
@@ -273,8 +305,9 @@ class Twin:
 
 def copy_without_data(module, memo, device):
     """Copies the module. Its parameters, and buffers larger than LARGEST_KEPT, get no data. `memo`: the memo
-    of copy.deepcopy. `device`: the device of the copy, in the notation of the compiled part."""
-    parameters = list(module.parameters())
+    of copy.deepcopy, which may have copies of parameters already. `device`: the device of the copy, in the
+    notation of the compiled part."""
+    parameters = [parameter for parameter in module.parameters() if id(parameter) not in memo]
     buffers = list(module.buffers())
     for parameter, shape in zip(parameters, ops.shapes_like(parameters, 0, device)):
         memo[id(parameter)] = torch.nn.Parameter(shape, requires_grad=parameter.requires_grad)
@@ -307,7 +340,7 @@ def what_is_not_copied(module, memo, error) -> str:
 
 
 def renew_parameters(twin, device):
-    parameters = list(twin.parameters())
+    parameters = [parameter for parameter in twin.parameters() if not is_dtensor(parameter)]
     shapes = ops.shapes_like(parameters, 0, device)
     renewed = {
         id(old): torch.nn.Parameter(shape, requires_grad=old.requires_grad)
@@ -316,7 +349,7 @@ def renew_parameters(twin, device):
     for submodule in twin.modules():
         for name, parameter in submodule._parameters.items():
             if parameter is not None:
-                submodule._parameters[name] = renewed[id(parameter)]
+                submodule._parameters[name] = renewed.get(id(parameter), parameter)
 
 
 def used_by_a_loss(outputs):

@@ -4,6 +4,8 @@ import base64
 import pickle
 from typing import NamedTuple
 
+from ..calls import plain_pickles
+
 
 class Packing(NamedTuple):
     template: object  # the structure of the return value, see calls/structure.py
@@ -34,7 +36,7 @@ class Packing(NamedTuple):
         returns a tensor, or a tuple of tensors. Classes and submodules are not looked up here."""
         text = plan.packing()
         if text:
-            found = cls(*pickle.loads(base64.b64decode(text)))
+            found = cls(*plain_pickles.loads(base64.b64decode(text)))
             # An attribute with a single tensor may be packed without template and count.
             return found._replace(kept=[(*kept, "tensor", 1)[:4] for kept in found.kept])
         outputs = plan.output_count()

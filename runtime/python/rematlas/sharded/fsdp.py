@@ -3,6 +3,7 @@ of FSDP2's objects, which torch does not document."""
 
 import sys
 import typing
+from unittest import mock
 
 import torch
 
@@ -266,3 +267,21 @@ def divide_factors(group, dtype):
         group.force_sum_reduction_for_comms,
     )
     return before, after, *(str(op).rpartition(".")[2].lower() for op in (scattered, replicated))
+
+
+def without_streams():
+    """Returns a context in which FSDP2 makes no streams for its communication, so that its states can be set
+    up for a device that is absent."""
+    from torch.distributed.fsdp._fully_shard import _fsdp_param_group
+
+    def lazy_init(context, device):
+        context.device_handle = torch.get_device_module(device)
+
+    return mock.patch.object(_fsdp_param_group.FSDPCommContext, "lazy_init", lazy_init)
+
+
+def note_parts(module) -> None:
+    """Called when all parameters of the module have new parts, which need no padding again."""
+    for _, state in states_in(module):
+        for group in groups_of(state):
+            group._reset_sharded_params = True

@@ -83,6 +83,12 @@ class OutputForms:
             tensors[form.place] = part
         return structure.rebuild(template, tensors), tuple(forms)
 
+    def expect_alike(self, output) -> None:
+        """Expects gradients with the placements of the outputs."""
+        for place, tensor in enumerate(structure.flatten(output)[1]):
+            if is_dtensor(tensor) and tensor.requires_grad:
+                self.known.setdefault((place, tensor._spec), (tensor._spec, tensor._local_tensor.size()))
+
     def note(self, key, gradient) -> None:
         if is_dtensor(gradient):
             self.known[key] = gradient._spec, gradient._local_tensor.size()
