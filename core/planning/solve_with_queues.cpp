@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <span>
 
 #include "core/schedule/simulate.h"
 #include "core/solving/beside_compute.h"
@@ -17,7 +19,16 @@ struct Form {
     bool is_hidden;  ///< collectives take no time
     int rooms;       ///< how much less than the budget the solver gets, in units of `room_to_move`
 };
-constexpr std::array<Form, 4> kForms{{{false, 0}, {true, 0}, {true, 1}, {true, 2}}};
+constexpr std::array<Form, 4> kForms{{{true, 0}, {false, 0}, {true, 1}, {true, 2}}};
+/// A form needs this much time for each op of a large graph, or a solver may find nothing.
+constexpr auto kLeastForAnOp = std::chrono::microseconds(700);
+
+/// Returns how many of `kForms` the time allows, at least 1.
+std::size_t forms_within(const Graph& graph, const Limits& limits) {
+    const auto each = std::max<std::int64_t>(
+        1, std::chrono::nanoseconds(kLeastForAnOp).count() * static_cast<std::int64_t>(graph.ops.size()));
+    return std::clamp<std::size_t>(static_cast<std::size_t>(limits.time.count() / each), 1, kForms.size());
+}
 
 /// Returns the bytes that one collective may need longer when it runs beside compute.
 Bytes room_to_move(const Graph& graph) {
@@ -89,15 +100,17 @@ Solution with_collectives_beside(const Problem& problem, Solution solution, Byte
 
 Answer solve_with_queues(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits,
                          const Progress& progress) {
+    const std::span forms = std::span(kForms).first(forms_within(problem.graph, limits));
+    const auto share = 1.0 / static_cast<double>(forms.size());
     Limits moving = limits, solving = limits;
-    moving.time = share_of(limits.time, kShareOfMoves / kForms.size());
-    solving.time = share_of(limits.time, (1 - kShareOfMoves) / kForms.size());
+    moving.time = share_of(limits.time, kShareOfMoves * share);
+    solving.time = share_of(limits.time, (1 - kShareOfMoves) * share);
     const Bytes room = room_to_move(problem.graph);
     std::optional<Answer> best;
     std::optional<Bound> bound;
-    for (const Form& form : kForms) {
+    for (const Form& form : forms) {
         const Bytes less(room.value * form.rooms);
-        if (budget <= less) continue;
+        if (form.rooms > 0 && budget <= less) continue;
         const Graph serial =
             without_queues(problem.graph, [&](const Op& op) { return !(form.is_hidden && op.collective); });
         const FlatGraph flat = flatten(serial);
@@ -105,7 +118,7 @@ Answer solve_with_queues(const Problem& problem, const Solver& solver, Bytes bud
             ProgressReport ours = report;
             ours.overhead *= problem.flat.overhead_of(flat.base_time);
             ours.bound.reset();
-            ours.fraction_done = report.fraction_done / kForms.size();
+            ours.fraction_done = report.fraction_done * share;
             progress(ours);
         };
         Answer answer = solve_in_order({serial, flat, problem.copies}, solver, budget - less, solving,

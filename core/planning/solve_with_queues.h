@@ -15,7 +15,8 @@ namespace rematlas {
 bool has_queues(const Graph& graph);
 
 /// Returns the answer for the graph, whose time is simulated with queues. The solution has a bound only if
-/// `solver` proved one for the form without times. Each form gets an equal share of the time.
+/// `solver` proved one for the form without times. Each form gets an equal share of the time; in a short
+/// time for a large graph there are fewer forms.
 Answer solve_with_queues(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits,
                          const Progress& progress);
 

@@ -403,6 +403,10 @@ class Commands(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"x1\.\d\d, .* MiB, .* s")
         self.assertIn("Links between ranks that have the h100: nvlink4,ib400.", done.stdout)
+        done = self.rematlas("fits", *given, "--mesh", "outer=1,tp=4", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        meshes = [card["mesh"] for card in json.loads(done.stdout)["cards"]]
+        self.assertEqual(meshes, ["outer=2,tp=2", "outer=1,tp=4"])
 
 
 if __name__ == "__main__":

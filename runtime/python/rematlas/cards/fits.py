@@ -17,12 +17,14 @@ from ..library import ops
 from ..loss_head.chunking import check_chunk_loss
 from ..options import check_time_limit
 from .absent_device import AbsentDevice
+from .absent_mesh import dimensions_of
 from .plan_for_card import Asked, solved
 from .rank_links import links_of, with_rank_links
 from .recorded_step import graph_of_step
 
 DRIVERS_BYTES = 640 << 20  # bytes of a card that CUDA 13 and its libraries occupy
 SECONDS_A_SOLVE = 4.0
+SECONDS_A_SOLVE_ON_RANKS = 20.0  # collectives beside compute are solved in several forms
 FORMAT = {"format": "rematlas.fits", "version": 1}
 MOST = 1 << 20  # the largest value of the varied keyword that is tried
 
@@ -64,6 +66,11 @@ class Steps:
         self.make_step = make_step  # from a value of the varied keyword to (model, args, kwargs)
         self.how = how  # keyword arguments of graph_of_step
         self.recorded = {}
+        mesh = how.get("mesh")
+        sizes = None if mesh is None else dimensions_of(mesh)
+        self.mesh = sizes and ",".join(
+            f"{name}={size}" for name, size in sizes.items()
+        )  # None without a mesh
 
     def on(self, card, value=None):
         """Returns the step on this card, without a schedule. `value`: the value of the varied keyword, if one
@@ -78,7 +85,7 @@ class Steps:
 
     def rank_links(self, card) -> str | None:
         """Returns the links between the ranks of the mesh; None without a mesh."""
-        return links_of(card, self.how.get("rank_links")) if self.how.get("mesh") else None
+        return links_of(card, self.how.get("rank_links")) if self.mesh else None
 
 
 def room_of(card) -> int:
@@ -162,6 +169,7 @@ def answered(steps, card, question, base) -> dict:
         "updates": steps.on(card, base).answer().updates,
         "ways": ways,
         "loss_head": steps.on(card, base).loss_head,
+        "mesh": steps.mesh,
         "rank_links": steps.rank_links(card),
     }
 
@@ -202,18 +210,18 @@ def fits(
     profiles that come with the package. `optimizer`, `master_weights`, `values`, `autocast`, `chunk_loss`,
     `mesh`, `param_dtype`, `reduce_dtype` and `rank_links` are as in `plan` with `device_profile`; with
     `mesh`, each rank has a card. `max_overhead`: the largest overhead that counts as fitting, 1.1 for ten
-    percent more time. `time_limit`: seconds for each card and way, 4 by default. `host_profile`: the
-    host of all cards; by default each card has the host that such cards mostly have.
+    percent more time. `time_limit`: seconds for each card and way, 4 by default, 20 with `mesh`.
+    `host_profile`: the host of all cards; by default each card has the host that such cards mostly have.
 
     Returns {"cards": [{"card", "name", "memory_bytes", "room_bytes", "updates", "ways": [{"way", "fits",
-    "overhead", "peak_bytes", "bound", "time_ns", "needed_bytes", "largest", "ends"}], "loss_head",
+    "overhead", "peak_bytes", "bound", "time_ns", "needed_bytes", "largest", "ends"}], "loss_head", "mesh",
     "rank_links"}]}. Bytes are those of the device. "updates" says how the updates run, and how much memory
     they take. "overhead" is the step's predicted time over its time without recomputation, and "bound" a
     proven lower bound on it. "time_ns" is the predicted time of the step, if the step was solved.
     "needed_bytes" are proven bytes that the way needs, if it does not fit. "loss_head" has the form of
     `inspect --json`: the bytes of head and loss in the peak of the step as it is, and their bytes in 2, 4 and
-    8 chunks of tokens; None if the bytes are few. "rank_links" are the links between the ranks of a mesh.
-    Raises Refused, ValueError and TypeError.
+    8 chunks of tokens; None if the bytes are few. "mesh" is the mesh as text, and "rank_links" are the links
+    between its ranks; both are None without a mesh. Raises Refused, ValueError and TypeError.
     """
     how = {"optimizer": optimizer, "master_weights": master_weights, "values": values, "autocast": autocast}
     check_chunk_loss(chunk_loss)
@@ -254,7 +262,8 @@ def fits_of_steps(steps, cards, offload, max_overhead=None, time_limit=None, bas
     if offload != "none":
         Copies(offload, "pcie4", None, "cpu")  # raises ValueError for a wrong `offload`
         ways.append(Way("offload", offload))
-    question = Question(ways=tuple(ways), seconds=time_limit or SECONDS_A_SOLVE, most=max_overhead)
+    usual = SECONDS_A_SOLVE_ON_RANKS if steps.mesh else SECONDS_A_SOLVE
+    question = Question(ways=tuple(ways), seconds=time_limit or usual, most=max_overhead)
     # Steps are recorded one after the other, because torch can simulate only one absent card at a time.
     for card in cards:
         steps.on(card, base)
@@ -273,16 +282,19 @@ def size_of(number) -> str:
 def text_of(found, varies=None) -> str:
     """Returns the results as a table of text."""
     names = {"plain": "as it is", "recompute": "recomputed", "offload": "offloaded"}
-    rows = [["card", "memory", *(names[way["way"]] for way in found["cards"][0]["ways"])]]
+    meshes = {card["mesh"] for card in found["cards"]}
+    head = ["card", "memory"] if len(meshes) == 1 else ["card", "mesh", "memory"]
+    rows = [[*head, *(names[way["way"]] for way in found["cards"][0]["ways"])]]
     for card in found["cards"]:
-        memory = f"{card['memory_bytes'] / 2**30:.0f} GiB"
-        rows.append([card["card"], memory, *(cell_of(way, varies) for way in card["ways"])])
+        facts = {"card": card["card"], "mesh": card["mesh"]}
+        facts["memory"] = f"{card['memory_bytes'] / 2**30:.0f} GiB"
+        rows.append([*(facts[name] for name in head), *(cell_of(way, varies) for way in card["ways"])])
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = ["   ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
     has_ranks = any(card["rank_links"] for card in found["cards"])
-    than = "its time with all communication hidden" if has_ranks else "its time as it is"
     lines.append(
-        f"The number after x is the time of the step over {than}."
+        "The number after x is the time of the step over its time"
+        f" {'with all communication hidden' if has_ranks else 'as it is'}."
         f" Of each card {size_of(DRIVERS_BYTES)} are left to the driver."
     )
     lines += [

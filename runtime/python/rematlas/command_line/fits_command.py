@@ -1,5 +1,6 @@
 """python -m rematlas fits"""
 
+import argparse
 import json
 import pathlib
 import subprocess
@@ -24,7 +25,7 @@ def add(commands) -> None:
         parser,
         "rematlas fits nets:step --optimizer adamw --cards h100,rtx4090",
         "rematlas fits nets:step --cards h100 --vary batch --offload all",
-        "rematlas fits nets:step --mesh fsdp=8 --param-dtype bf16 --cards h100",
+        "rematlas fits nets:step --mesh fsdp=8 --mesh fsdp=4,tp=2 --param-dtype bf16 --cards h100",
     )
     add_function(parser)
     add_optimizer(parser)
@@ -46,10 +47,13 @@ def add(commands) -> None:
         "--max-overhead", type=float, metavar="1.1", help="the most time that counts as fitting"
     )
     parser.add_argument(
-        "--time-limit", type=float, metavar="SECONDS", help="for each card and way; 4 by default"
+        "--time-limit",
+        type=float,
+        metavar="SECONDS",
+        help="for each card and way; 4 by default, 20 with --mesh",
     )
     add_host_profile(parser, "of all cards; ")
-    add_shape_options(parser)
+    add_shape_options(parser, several_meshes=True)
     parser.add_argument("--json", action="store_true", help="print one object")
     parser.add_argument(
         "-o", "--output", metavar="x.fits.json", help="writes that object, which `rematlas draw` reads"
@@ -76,23 +80,11 @@ def fits(options) -> int:
     function = ModelFunction(options)
     varies = options.vary
     base = None if varies is None else function.value_of(varies)
-    how = step_end_options(options) | shape_options(options)
-
-    def step(value):
-        return function.step(options.mesh, **({} if value is None else {varies: value}))
-
-    steps = Steps(step, how)
-    try:
-        found = fits_of_steps(
-            steps,
-            cards_named(options.cards, options.host_profile),
-            options.offload,
-            options.max_overhead,
-            options.time_limit,
-            base=base,
-        )
-    except (ValueError, NotMade) as error:
-        wrong(error)
+    answers = []
+    for mesh in options.mesh or [None]:
+        of_mesh = argparse.Namespace(**vars(options) | {"mesh": mesh})
+        answers.append(found_on(of_mesh, function, base))
+    found = answers[0] | {"cards": [card for answer in answers for card in answer["cards"]]}
     found |= {"name": function.name, "varies": varies or ""}
     if options.output is not None:
         write(options.output, json.dumps(found))
@@ -103,3 +95,23 @@ def fits(options) -> int:
     else:
         print(text_of(found, varies))
     return 0 if any(way["fits"] for card in found["cards"] for way in card["ways"]) else 1
+
+
+def found_on(options, function, base) -> dict:
+    """Returns the answer for one mesh, or for no mesh. `base`: the value of the varied keyword that is tried
+    first; None if nothing varies. Ends the command if the options are wrong."""
+
+    def step(value):
+        return function.step(options.mesh, **({} if value is None else {options.vary: value}))
+
+    try:
+        return fits_of_steps(
+            Steps(step, step_end_options(options) | shape_options(options)),
+            cards_named(options.cards, options.host_profile),
+            options.offload,
+            options.max_overhead,
+            options.time_limit,
+            base=base,
+        )
+    except (ValueError, NotMade) as error:
+        wrong(error)

@@ -12,7 +12,7 @@ from .model_function import wrong
 OF_RANKS = ("mesh", "param_dtype", "reduce_dtype", "rank_links")
 
 
-def add_shape_options(parser, where="") -> None:
+def add_shape_options(parser, where="", *, several_meshes=False) -> None:
     parser.add_argument(
         "--values", action="store_true", help=f"{where}the arguments keep the values that they have"
     )
@@ -29,10 +29,12 @@ def add_shape_options(parser, where="") -> None:
         "--mesh",
         type=mesh,
         metavar="fsdp=8,tp=2",
+        action="append" if several_meshes else "store",
         help=f"{where}the ranks among which the model is divided, the outermost dimension first; the step is"
         " that of one rank. fsdp: shards (fully_shard on each repeated block and the whole), dp or replicate:"
         " replicas, tp: the plan of tensor parallelism of a model of transformers. A function that takes the"
-        " keyword mesh, a DeviceMesh, divides its model itself, along dimensions of any names",
+        " keyword mesh, a DeviceMesh, divides its model itself, along dimensions of any names"
+        + ("; several times: each mesh is answered" if several_meshes else ""),
     )
     parser.add_argument(
         "--links",

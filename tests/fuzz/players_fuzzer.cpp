@@ -1,0 +1,62 @@
+// Makes a schedule of arbitrary bytes, and plays it with the simulator and with the checker, which share no
+// code. They must agree on whether the schedule is possible, on its time and on its peaks.
+//
+// The first two bytes choose a random graph with links and collectives, the third the homes of residents, and
+// each further pair of bytes is a step: its kind, and the op or the tensor.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "core/checking/check.h"
+#include "core/schedule/simulate.h"
+#include "tests/core/support/random_copies.h"
+#include "tests/core/support/random_queues.h"
+
+namespace {
+
+using namespace rematlas;
+
+Schedule schedule_from(const Graph& graph, const std::uint8_t* bytes, std::size_t size) {
+    Schedule schedule{.graph = graph.name};
+    const auto producer = producers(graph);
+    const int share = bytes[2] % 8;
+    schedule.homes.cyclic = bytes[2] >= 128;
+    for (TensorId t : graph.tensors.ids()) {
+        if (producer[t].valid() || t.value % 8 >= share) continue;
+        schedule.homes.on_host.push_back(t);
+        if (t.value % 3 == 0) schedule.homes.stays.push_back(t);
+    }
+    for (std::size_t i = 3; i + 1 < size; i += 2) {
+        Step step{static_cast<StepKind>(bytes[i] % 7), 0};
+        const std::size_t count = step.names_op() ? graph.ops.size() : graph.tensors.size();
+        step.id = static_cast<std::int32_t>(bytes[i + 1] % count);
+        schedule.steps.push_back(step);
+    }
+    return schedule;
+}
+
+/// The simulator checks the end of the step only for cyclic steps, and only the places of residents.
+bool is_of_the_end(const std::string& violation) {
+    return violation.starts_with("at the end:");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+    if (size < 5 || size > 2000) return 0;
+    const std::uint64_t seed = bytes[0] + 256 * (bytes[1] % 4);
+    Graph graph = random_graph_with_links(seed);
+    if (bytes[1] >= 64) graph = with_random_queues(std::move(graph), seed);
+    const Schedule schedule = schedule_from(graph, bytes, size);
+    const CheckReport report = check(graph, schedule);
+    const Result<Simulation> played = simulate(graph, schedule);
+    const bool is_possible = std::all_of(report.violations.begin(), report.violations.end(), is_of_the_end);
+    if (!schedule.homes.cyclic && static_cast<bool>(played) != is_possible) std::abort();
+    if (schedule.homes.cyclic && report.ok() && !played) std::abort();
+    if (!report.ok() || !played) return 0;
+    if (played->time != report.time || played->peak != report.peak || played->host_peak != report.host_peak)
+        std::abort();
+    return 0;
+}
