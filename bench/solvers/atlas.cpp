@@ -7,7 +7,6 @@
 //     bench_atlas files SECONDS GRAPH...                         captured graphs
 //     bench_atlas smallest PROBLEMS_DIR [SECONDS]                smallest budget against the proven bound
 //     bench_atlas tight PROBLEMS_DIR [SECONDS] [NAME_PART]       every budget of tight.json
-#include "bench/solvers/thread_time.h"
 #include "core/solvers/atlas/atlas.h"
 
 #include <cstdio>
@@ -18,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/solvers/thread_time.h"
 #include "core/base/files.h"
 #include "core/checking/check.h"
 #include "core/graph/graph_file.h"
@@ -26,8 +26,8 @@
 #include "core/solvers/annealing/greedy_start.h"
 #include "core/solvers/atlas/smallest_budget.h"
 #include "core/solving/answers.h"
-#include "tests/core/support/image_graphs.h"
 #include "tests/core/support/gpt_graph.h"
+#include "tests/core/support/image_graphs.h"
 #include "tests/core/support/irregular_graph.h"
 
 namespace rematlas {

@@ -13,8 +13,9 @@ constexpr std::size_t kLooksAt = 4096;  ///< bytes that are read at the start of
 
 std::string start_of(const std::filesystem::path& path) {
     std::error_code ignored;
-    if (!std::filesystem::is_regular_file(path, ignored)) return {};  // a pipe is not read, because that
-                                                                      // could wait for ever
+    if (!std::filesystem::is_regular_file(path, ignored))
+        return {};  // a pipe is not read, because that
+                    // could wait for ever
     std::ifstream file(path, std::ios::binary);
     std::string start(kLooksAt, '\0');
     file.read(start.data(), static_cast<std::streamsize>(start.size()));

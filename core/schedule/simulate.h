@@ -12,9 +12,9 @@ namespace rematlas {
 /// Time and memory of one step of the schedule.
 struct StepTrace {
     Nanoseconds start, end;  ///< start == end if the step takes no compute time, as for collectives
-    Bytes during;  ///< bytes on the device while the step runs: live tensors, outputs and workspace
-    Bytes after;   ///< bytes on the device after the step
-    Bytes host;    ///< bytes on the host after the step
+    Bytes during;            ///< bytes on the device while the step runs: live tensors, outputs and workspace
+    Bytes after;             ///< bytes on the device after the step
+    Bytes host;              ///< bytes on the host after the step
 };
 
 /// A copy that an offload or a fetch started, a run on the host, or a collective.

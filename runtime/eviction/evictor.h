@@ -303,8 +303,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
                                                        ///< if the options allow it
     std::atomic<std::int64_t> limit_;                  ///< bytes; above `budget_` after give_up and in close
     std::int64_t queue_ = 0;                           ///< the device's queue on which the evictor was opened
-    c10::Stream stream_{c10::Stream::DEFAULT,
-                        c10::Device(c10::DeviceType::CPU)};  ///< the stream of `queue_`
+    c10::Stream stream_{c10::Stream::DEFAULT, c10::Device(c10::DeviceType::CPU)};  ///< the stream of `queue_`
     OpTimes times_;
     std::int64_t steps_ = 0, calls_ = 0, calls_at_step_ = 0;
     std::int64_t calls_elsewhere_ = 0;               ///< calls of this step on queues other than the

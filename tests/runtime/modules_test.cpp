@@ -216,9 +216,11 @@ TEST(RefusedModules, OverloadedForwardAndListsOfInputsSayWhatToDo) {
 }
 
 TEST(RefusedModules, StatisticsThatReadACounterNameTheModuleAndTheLine) {
-    EXPECT_THAT(refusal_of("modules/cumulative_average"),
-                AllOf(HasSubstr("cannot be captured: aten::_local_scalar_dense in 1 at torch/nn/modules/batchnorm.py:"),
-                      HasSubstr("may depend on the data")));
+    EXPECT_THAT(
+        refusal_of("modules/cumulative_average"),
+        AllOf(
+            HasSubstr("cannot be captured: aten::_local_scalar_dense in 1 at torch/nn/modules/batchnorm.py:"),
+            HasSubstr("may depend on the data")));
 }
 
 TEST(RefusedModules, ValuesThatTheProgramReadsNameTheModuleAndTheLine) {

@@ -104,7 +104,8 @@ TEST_F(ScheduledModules, SayWhatCannotLeaveTheDeviceWhenTheyAreLoaded) {
             written("gpt_scripted", test::copying_plan(graph, options)), model.tensors, "gpt_scripted.pt");
         return loaded ? "" : loaded.error().message;
     };
-    EXPECT_THAT(error_of({.made = false}), HasSubstr("leaves the device and does not live on the host: in training"));
+    EXPECT_THAT(error_of({.made = false}),
+                HasSubstr("leaves the device and does not live on the host: in training"));
     EXPECT_THAT(error_of({.made = false, .homes = true}),
                 HasSubstr("leaves the device and does not live on the host: in training"));
 }

@@ -17,7 +17,7 @@ struct Settings {
     std::int64_t context = 64LL << 20;  ///< SIMGPU_CONTEXT: bytes of a context
     std::string name = "Stand-in GPU";  ///< SIMGPU_NAME
     int multiprocessors = 16;           ///< SIMGPU_SMS
-    bool broken_generator = false;       ///< SIMGPU_BREAK=generator: random kernels ignore their position
+    bool broken_generator = false;      ///< SIMGPU_BREAK=generator: random kernels ignore their position
     bool stop_at_races = true;          ///< SIMGPU_RACES: stop (the process ends with status 86) or count
     double memory_rate = 1000;          ///< bytes per nanosecond that kernels read and write
     double copy_rate[2] = {25, 20};     ///< SIMGPU_COPY_IN, SIMGPU_COPY_OUT: bytes per nanosecond

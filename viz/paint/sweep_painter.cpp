@@ -380,12 +380,11 @@ SweepRange whole_range(const SweepScene& scene) {
         if (end <= std::max(3 * ends[ends.size() / 2], 0.02)) worst = std::max(worst, 1 + end);
     const double slowest = 1 + std::max(worst - 1, 0.005) * 1.08;
     double margin = 0.06 * static_cast<double>(std::max<std::int64_t>(high - low, high / 50 + 1));
-    return {
-        .least = std::max(0.0, static_cast<double>(low) - 1.5 * margin),
-        .most = static_cast<double>(high) + margin,
-        // The overhead can be below 1, because updates on the host can make the step faster.
-        .fastest = best < 1 - 1e-6 ? best - 0.04 * (slowest - best) : 1,
-        .slowest = slowest};
+    return {.least = std::max(0.0, static_cast<double>(low) - 1.5 * margin),
+            .most = static_cast<double>(high) + margin,
+            // The overhead can be below 1, because updates on the host can make the step faster.
+            .fastest = best < 1 - 1e-6 ? best - 0.04 * (slowest - best) : 1,
+            .slowest = slowest};
 }
 
 SweepPlaces places_of(const SweepScene& scene, const TextRuler& ruler) {

@@ -40,7 +40,7 @@ class HtmlPage {
 
     void heading(std::string_view text);
     void lead(const std::vector<std::string>& sentences);  ///< the answer, in large letters
-    void note(std::string_view text);  ///< in small letters
+    void note(std::string_view text);                      ///< in small letters
     void table(const std::vector<HtmlColumn>& columns, const std::vector<std::vector<std::string>>& rows);
     /// Adds a list of names, each with its value.
     void facts(const std::vector<std::pair<std::string, std::string>>& rows);

@@ -83,7 +83,8 @@ Result<Outcome> schedule_from(const QByteArray& text, const LoadedGraph& graph, 
         return Error{host + ": " + obeys.error().message};
     const CheckBudgets asked{.device = budget, .host = request.copies.host_budget};
     if (const CheckReport report = check(graph.graph, *schedule, asked); !report.ok())
-        return Error{host + ": answers with a schedule that the checker refuses; install the same version of" +
+        return Error{host +
+                     ": answers with a schedule that the checker refuses; install the same version of" +
                      " rematlas there: " + report.violations.front()};
     return Outcome{.answer = schedule.take(), .budget = budget};
 }

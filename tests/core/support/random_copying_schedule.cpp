@@ -83,8 +83,9 @@ class RandomPlay {
     void make(OpId id) {
         const Op& op = graph_.ops[id];
         for (TensorId t : op.inputs) bring(t);
-        for (TensorId t : op.inputs) bring(t);  // a second time, because making one input may have
-                                                // overwritten another
+        for (TensorId t : op.inputs)
+            bring(t);  // a second time, because making one input may have
+                       // overwritten another
         if (id.value == now_) {
             for (TensorId t : op.mutates) {
                 if (leaving_[t.index()] && !arriving_[t.index()]) free(t);
