@@ -12,7 +12,7 @@ mkdir "$stage/package" "$stage/package/source"
 copy "$root/runtime/python" "$stage/package" .
 copy "$root" "$stage/package/source" CMakeLists.txt CMakePresets.json LICENSE README.md core runtime/'*.cpp' runtime/'*.h' \
     runtime/'*.txt' runtime/'*.cmake' runtime/'*.cu' viz app/CMakeLists.txt app/cli app/programs resources/desktop resources/devices \
-    resources/links resources/hosts resources/report
+    resources/links resources/hosts resources/rank_links resources/report
 cp "$root/LICENSE" "$stage/package/"
 echo "graft source" >"$stage/package/MANIFEST.in"
 mkdir -p "$root/dist"

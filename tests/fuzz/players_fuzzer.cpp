@@ -19,7 +19,8 @@ namespace {
 using namespace rematlas;
 
 Schedule schedule_from(const Graph& graph, const std::uint8_t* bytes, std::size_t size) {
-    Schedule schedule{.graph = graph.name};
+    Schedule schedule;
+    schedule.graph = graph.name;
     const auto producer = producers(graph);
     const int share = bytes[2] % 8;
     schedule.homes.cyclic = bytes[2] >= 128;
