@@ -288,7 +288,12 @@ def text_of(found, varies=None) -> str:
     for card in found["cards"]:
         facts = {"card": card["card"], "mesh": card["mesh"]}
         facts["memory"] = f"{card['memory_bytes'] / 2**30:.0f} GiB"
-        rows.append([*(facts[name] for name in head), *(cell_of(card, way, varies) for way in card["ways"])])
+        rows.append(
+            [
+                *(facts[name] for name in head),
+                *(cell_of(way, varies, bool(card["mesh"])) for way in card["ways"]),
+            ]
+        )
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = ["   ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
     has_ranks = any(card["rank_links"] for card in found["cards"])
@@ -310,10 +315,10 @@ def text_of(found, varies=None) -> str:
     return "\n".join(lines)
 
 
-def cell_of(card, way, varies) -> str:
+def cell_of(way, varies, with_time=False) -> str:
     if way["fits"]:
         text = f"x{way['overhead']:.2f}, {size_of(way['peak_bytes'])}"
-        if card["mesh"] and way["time_ns"] is not None:
+        if with_time and way["time_ns"] is not None:
             text += f", {way['time_ns'] / 1e9:.3g} s"
     elif way["overhead"] is not None:
         text = f"no: x{way['overhead']:.2f}"
