@@ -1,7 +1,8 @@
 // Moves the steps of a schedule so that collectives run beside compute: gathers begin before their results
 // are read, and steps that would wait for a collective come later.
 //
-//     const std::vector<Step> moved = beside_compute({graph, homes, links, budget}, steps, limits);
+//     const MovedSteps to_move{graph, schedule.homes, schedule.links, budget};
+//     const std::vector<Step> moved = beside_compute(to_move, schedule.steps, limits);
 #pragma once
 
 #include <optional>
