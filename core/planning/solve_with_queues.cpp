@@ -5,13 +5,16 @@
 #include <chrono>
 #include <span>
 
+#include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
+#include "core/solving/answers.h"
 #include "core/solving/beside_compute.h"
 #include "core/solving/ordered_updates.h"
 
 namespace rematlas {
 namespace {
 
+constexpr auto kTimeForAllKept = std::chrono::milliseconds(500);
 constexpr double kShareOfMoves = 0.3;  ///< of the time for one form, for moving its steps
 
 /// One way to ask the solver.
@@ -64,8 +67,8 @@ Graph without_queues(const Graph& graph, Counts counts) {
 
 /// Returns `bound` of a graph whose least time is `base`, as a bound of the problem's graph.
 Bound of_problem(const Problem& problem, Bound bound, std::int64_t base) {
-    bound.overhead = std::max(
-        1.0, problem.flat.overhead_of(static_cast<std::int64_t>(bound.overhead * static_cast<double>(base))));
+    bound.overhead =
+        problem.flat.overhead_of(static_cast<std::int64_t>(bound.overhead * static_cast<double>(base)));
     return bound;
 }
 
@@ -96,6 +99,12 @@ Solution with_collectives_beside(const Problem& problem, Solution solution, Byte
     solution.peak = played->peak;
     solution.overhead = problem.flat.overhead_of(played->time.value);
     return solution;
+}
+
+Solution all_kept_beside(const Graph& graph, const FlatGraph& flat) {
+    Solution kept = solution_from(flat, keep_all_sequence(flat));
+    const Bytes peak = kept.peak;
+    return with_collectives_beside({graph, flat}, std::move(kept), peak, {.time = kTimeForAllKept});
 }
 
 Answer solve_with_queues(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits,

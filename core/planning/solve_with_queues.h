@@ -25,6 +25,10 @@ Answer solve_with_queues(const Problem& problem, const Solver& solver, Bytes bud
 Solution with_collectives_beside(const Problem& problem, Solution solution, Bytes budget,
                                  const Limits& limits);
 
+/// Returns the step without recomputation of a graph with queues, with its collectives beside compute. Its peak
+/// is that of the graph's order.
+Solution all_kept_beside(const Graph& graph, const FlatGraph& flat);
+
 /// Returns graphs in which collectives are ordinary ops: one in which only compute has times, and one for
 /// each queue in which only the collectives of that queue have times. The time of a schedule is at least its
 /// time in each of these graphs, so a bound for one of them is a bound for the graph.

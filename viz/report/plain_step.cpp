@@ -1,6 +1,7 @@
 #include "viz/report/plain_step.h"
 
 #include "core/graph/flat_graph.h"
+#include "core/planning/solve_with_queues.h"
 #include "core/schedule/run_sequence.h"
 
 namespace rematlas {
@@ -14,6 +15,11 @@ Schedule plain_step(const Graph& graph) {
     plain.time = Nanoseconds(flat.base_time);
     plain.peak = keep_all_peak(flat);
     plain.steps = lower(flat, keep_all_sequence(flat));
+    if (!has_queues(graph)) return plain;
+    Solution beside = all_kept_beside(graph, flat);
+    plain.time = beside.time;
+    plain.overhead = beside.overhead;
+    plain.steps = std::move(beside.steps);
     return plain;
 }
 

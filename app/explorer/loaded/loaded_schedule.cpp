@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/planning/solve_with_queues.h"
 #include "core/schedule/run_sequence.h"
 
 namespace rematlas::explorer {
@@ -85,18 +86,27 @@ LaneData lanes_of(const LoadedSchedule& schedule, LaneAxis axis) {
 Schedule keep_all_schedule(const LoadedGraph& graph) {
     const RunSequence runs = keep_all_sequence(graph.flat);
     const SequenceCost cost = cost_of(graph.flat, runs);
-    return {.graph = graph.graph.name,
-            .graph_sha256 = graph.graph.sha256,
-            .solver = "keep-all",
-            .config = nullptr,
-            .budget = Bytes(cost.peak),
-            .time = Nanoseconds(cost.time),
-            .overhead = 1.0,
-            .peak = Bytes(cost.peak),
-            .bound = Bound{.overhead = 1.0, .gap = 0.0, .over = ScheduleClass::any_order},
-            .status = "optimal",
-            .solve_seconds = 0,
-            .steps = lower(graph.flat, runs)};
+    Schedule kept{.graph = graph.graph.name,
+                  .graph_sha256 = graph.graph.sha256,
+                  .solver = "keep-all",
+                  .config = nullptr,
+                  .budget = Bytes(cost.peak),
+                  .time = Nanoseconds(cost.time),
+                  .overhead = 1.0,
+                  .peak = Bytes(cost.peak),
+                  .bound = Bound{.overhead = 1.0, .gap = 0.0, .over = ScheduleClass::any_order},
+                  .status = "optimal",
+                  .solve_seconds = 0,
+                  .steps = lower(graph.flat, runs)};
+    if (!has_queues(graph.graph)) return kept;
+    Solution beside = all_kept_beside(graph.graph, graph.flat);
+    kept.time = beside.time;
+    kept.overhead = beside.overhead;
+    kept.peak = beside.peak;
+    kept.steps = std::move(beside.steps);
+    kept.bound.reset();
+    kept.status = "feasible";
+    return kept;
 }
 
 }  // namespace rematlas::explorer

@@ -116,6 +116,24 @@ TEST(SolveWithQueues, sweeps_and_files_know_queues) {
         }
 }
 
+TEST(SolveWithQueues, collectives_that_need_not_run_are_no_part_of_bounds) {
+    Graph graph = sharded_layers(1, 10, 80);
+    graph.tensors.push_back({"unread", Bytes(4)});
+    const TensorId unread(static_cast<std::int64_t>(graph.tensors.size()) - 1);
+    IdVector<OpId, Op> ops;
+    Op idle{.name = "idle", .time = Nanoseconds(500), .inputs = {TensorId(0)}, .outputs = {unread}};
+    idle.collective = Collective{"fsdp", Bytes(1)};
+    ops.push_back(idle);
+    for (const Op& op : graph.ops) ops.push_back(op);
+    graph.ops = ops;
+    ASSERT_TRUE(validate(graph)) << validate(graph).error().message;
+    const Result<Outcome> outcome =
+        solve(graph, {.budget = *parse_budget("100%"), .limits = {.time = 200ms}});
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    ASSERT_TRUE(outcome->schedule());
+    EXPECT_LT(outcome->schedule()->overhead, 1);
+}
+
 TEST(SolveWithQueues, refuses_what_a_queue_cannot_have) {
     Graph graph = sharded_layers(2, 100, 80);
     const SolveRequest pinned{.budget = *parse_budget("100%"), .pins = {{"gather", PinKind::keep}}};

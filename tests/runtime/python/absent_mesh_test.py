@@ -279,6 +279,25 @@ class Groups(unittest.TestCase):
         self.assertEqual([tuple(span) for span in plan.spans.values()], [(("a", "b"), tuple(range(16)))])
 
 
+class Blocks(unittest.TestCase):
+    def scatters(self, model):
+        plan = graph_of_step(
+            model, (torch.empty(4, 8, device="meta"),), {}, AbsentDevice("cpu"), mesh="fsdp=2"
+        )
+        ops = json.loads(plan.graph_text())["ops"]
+        return sum("reduce_scatter" in op["name"] for op in ops)
+
+    def test_repeated_blocks_of_any_list_are_groups(self):
+        def block():
+            return nn.Sequential(nn.Linear(8, 8), nn.GELU())
+
+        with torch.device("meta"):
+            with_head = nn.Sequential(block(), block(), block(), nn.Linear(8, 8))
+            layers = nn.Sequential(nn.Linear(8, 8), nn.GELU(), nn.Linear(8, 8))
+            nested = nn.Sequential(nn.Sequential(block(), block()), nn.Linear(8, 8))
+        self.assertEqual([self.scatters(model) for model in (with_head, layers, nested)], [4, 1, 3])
+
+
 class Links(unittest.TestCase):
     def collectives(self, mesh, make=llama, **options):
         graph = json.loads(shapes(make, mesh, "h100", **options).graph_text())

@@ -1,6 +1,7 @@
 """Several Gloo processes train a module whose own forward and backward exchange data. The collectives are ops
 of the plan, and all ranks take the same course in each step."""
 
+import contextlib
 import dataclasses
 import os
 import random
@@ -13,6 +14,7 @@ import torch.distributed as dist
 import torch.distributed._functional_collectives
 import torch.multiprocessing as multiprocessing
 from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
 
 import rematlas
 from parallel_test import free_port
@@ -147,14 +149,21 @@ class Indescribable:
 
 
 class Blocks(nn.Module):
+    fails = ""  # "before" or "after" the collectives
+
     def __init__(self, block):
         super().__init__()
         self.blocks = nn.Sequential(*(block() for _ in range(BLOCKS)))
 
     def forward(self, x, given=None):
+        if self.fails == "before":
+            raise ValueError(self.fails)
         if isinstance(given, torch.Tensor):
             x = x + collectives.wait_tensor(given).sum()
-        return self.blocks(x)
+        x = self.blocks(x)
+        if self.fails == "after":
+            raise ValueError(self.fails)
+        return x
 
 
 def module_of(block):
@@ -183,15 +192,50 @@ def fewer_rows_on_rank_1_at_times(step):
     return ROWS // 2 if dist.get_rank() == 1 and step in (9, 12) else ROWS
 
 
+def called(module, step, *given):
+    return module(*given)
+
+
+def called_in_eval_on_rank_1_once(module, step, *given):
+    module.train(not (dist.get_rank() == 1 and step == 8))
+    return module(*given)
+
+
+def watched_on_rank_1_once(module, step, *given):
+    with FlopCounterMode(display=False) if dist.get_rank() == 1 and step == 8 else contextlib.nullcontext():
+        return module(*given)
+
+
+def tried_again_on_rank_1_once(module, step, *given):
+    if dist.get_rank() == 1 and step == 8:
+        module.fails = "before"
+        with contextlib.suppress(ValueError):
+            module(*given)
+        module.fails = ""
+    return module(*given)
+
+
+def left_out_after_an_error_on_rank_1(module, step, *given):
+    """Returns None in the first step, which all ranks leave out."""
+    module.fails = "after" if dist.get_rank() == 1 and step == 0 else ""
+    try:
+        output = module(*given)
+    except ValueError:
+        output = None
+    module.fails = ""
+    return output if step > 0 else None
+
+
 @dataclasses.dataclass
 class Training:
-    """`rows` and `given` are functions of the step. If `is_disturbed`, each rank pauses before some steps,
-    and does not wait for its plan."""
+    """`rows` and `given` are functions of the step. `call` calls the module. If `is_disturbed`, each rank
+    pauses before some steps, and does not wait for its plan."""
 
     block: type
     budget: str = "70%"
     rows: typing.Callable = same_rows
     given: typing.Callable = nothing
+    call: typing.Callable = called
     is_disturbed: bool = False
     ranks: int = 2
 
@@ -213,7 +257,10 @@ def train(module, rank, training, with_plan):
         if training.is_disturbed:
             time.sleep(delays.random() / 20)
         x = torch.randn(training.rows(step), WIDTH, generator=numbers)
-        loss = module(x, training.given(step)).square().mean()
+        output = training.call(module, step, x, training.given(step))
+        if output is None:
+            continue
+        loss = output.square().mean()
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
@@ -299,6 +346,16 @@ class SeveralProcesses(unittest.TestCase):
     def test_the_original_runs_where_one_rank_has_other_sizes(self):
         replayed = self.expect_planned(ShardedBlock, rows=fewer_rows_on_rank_1_at_times)
         self.assertLess(replayed, STEPS - 4)
+
+    def test_a_rank_that_cannot_use_its_plan_for_once_is_waited_for(self):
+        for call in (called_in_eval_on_rank_1_once, watched_on_rank_1_once, tried_again_on_rank_1_once):
+            with self.subTest(call.__name__):
+                states = self.outcomes(ShardedBlock, call=call)
+                self.assertEqual([state for state, *_ in states], ["planned", "planned"], states)
+                self.assertTrue(all(replayed > 0 for *_, replayed in states), states)
+
+    def test_a_first_forward_that_fails_on_one_rank(self):
+        self.expect_planned(ShardedBlock, call=left_out_after_an_error_on_rank_1)
 
 
 if __name__ == "__main__":

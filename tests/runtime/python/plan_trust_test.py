@@ -3,6 +3,7 @@
 import base64
 import collections
 import dataclasses
+import json
 import os
 import pathlib
 import pickle
@@ -14,6 +15,7 @@ from torch import nn
 
 import rematlas
 from rematlas.calls import plain_pickles, structure
+from rematlas.lifecycle.file_ops import op_that_does_more
 
 
 class Marks:
@@ -32,7 +34,23 @@ class Both:
     second: torch.Tensor
 
 
+ENTER = "profiler::_record_function_enter"
 Pair = collections.namedtuple("Pair", "first second")
+
+
+@dataclasses.dataclass
+class Acts:
+    """A class of the program whose construction does something."""
+
+    path: str
+
+    def __post_init__(self):
+        os.mkdir(self.path)
+
+
+class Counts(dict):
+    def __setitem__(self, key, value):
+        os.mkdir(value)
 
 
 class Returns(nn.Module):
@@ -81,6 +99,37 @@ class TrustTest(unittest.TestCase):
         with self.assertRaisesRegex(Exception, "only tuples and lists may be named"):
             rematlas.Plan.read(self.path).budget_bytes()
         self.assertFalse(os.path.exists(self.mark))
+
+    def test_nothing_is_constructed_that_acts(self):
+        for name in (b"Acts", b"Counts"):
+            call = b"\x80\x02c" + __name__.encode() + b"\n" + name + b"\n(V" + self.mark.encode() + b"\ntR."
+            plan = with_template(self.planned(Pair), call)
+            module = rematlas.apply(Returns(Pair), plan=plan, on_refuse="raise")
+            with self.assertRaisesRegex(rematlas.Refused, "may only name dataclasses"):
+                module(torch.ones(4, 8))
+            self.assertFalse(os.path.exists(self.mark))
+
+    def test_no_class_is_changed(self):
+        name = __name__.encode()
+        change = b"\x80\x02c" + name + b"\nBoth\n(N}(Vfirst\nI1\nutb."
+        with self.assertRaisesRegex(pickle.UnpicklingError, "it changes a class"):
+            structure.of_module(change, nn.Linear(1, 1))
+
+    def test_a_damaged_packing_is_told(self):
+        for text in (b"", b"\x80\x04r\xff\xff\xff\x7f.", pickle.dumps(3), b"\x00" * 20):
+            compiled = self.planned(Pair).compiled("cpu")
+            compiled.pack(base64.b64encode(text).decode() or "AA==")
+            with self.assertRaisesRegex(ValueError, "packing of outputs cannot be read"):
+                rematlas.apply(Returns(Pair), plan=rematlas.Plan(compiled.to_bytes()))
+
+    def test_ops_that_name_files_are_refused(self):
+        def graph(*names):
+            return json.dumps({"ops": [{"name": name} for name in names]})
+
+        self.assertEqual(op_that_does_more(graph("aten::mm", "aten::from_file")), "aten::from_file")
+        self.assertEqual(op_that_does_more(graph("aten::_print")), "aten::_print")
+        self.assertEqual(op_that_does_more(graph(ENTER)), ENTER)
+        self.assertEqual(op_that_does_more(graph("aten::mm", "aten::empty_strided", "aten::copy_")), "")
 
     def test_usual_outputs_are_read(self):
         for kind in (Pair, Both, lambda a, b: {"first": a, "second": b}, lambda a, b: [a, (b, 3)]):

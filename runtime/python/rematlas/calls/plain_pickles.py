@@ -17,7 +17,21 @@ CONTAINERS = (tuple, list, dict, set, frozenset, complex, slice, range, collecti
 OF_TORCH = (torch.dtype, torch.layout, torch.memory_format)
 
 
-class _PlainReader(pickle.Unpickler):
+class Unpickler(pickle._Unpickler):
+    """Python's own unpickler in Python. Its memo is a dictionary, so that a large index in the pickle takes
+    no memory. It changes no attribute of a class."""
+
+    dispatch = dict(pickle._Unpickler.dispatch)
+
+    def load_build(self):
+        if isinstance(self.stack[-2], type):
+            raise pickle.UnpicklingError("it changes a class")
+        super().load_build()
+
+    dispatch[pickle.BUILD[0]] = load_build
+
+
+class _PlainReader(Unpickler):
     def find_class(self, module, name):
         if module == "builtins" and name in ("tuple", "list"):
             return {"tuple": tuple, "list": list}[name]
@@ -27,25 +41,42 @@ class _PlainReader(pickle.Unpickler):
 def loads(text: bytes):
     """Returns the value of a pickle that consists of numbers, texts, bytes, tuples and lists. Raises pickle's
     UnpicklingError for every other pickle."""
-    return _PlainReader(io.BytesIO(text)).load()
+    try:
+        return _PlainReader(io.BytesIO(text)).load()
+    except pickle.UnpicklingError:
+        raise
+    except Exception as error:
+        raise pickle.UnpicklingError(f"it is damaged: {error}") from None
 
 
 def class_of_result(module: str, name: str):
-    """Returns a class of which a forward's return value may consist, if a file names it: a dataclass, a named
-    tuple, a dictionary, an enumeration, or a plain container. Its module must have been imported by the
-    program. Raises pickle's UnpicklingError for everything else, such as a function."""
+    """Returns a class of which a forward's return value may consist, if a file names it: a dataclass or a
+    ModelOutput of transformers, a named tuple, an enumeration, or a plain container. Making an object of such
+    a class runs no code of its author. The class must be in a module that the program has imported. Raises
+    pickle's UnpicklingError for everything else, such as a function."""
     found = sys.modules.get(module)
     for part in name.split("."):
-        found = getattr(found, part, None)
+        found = vars(found).get(part) if hasattr(found, "__dict__") else None
     if isinstance(found, OF_TORCH) or found in (torch.Size, torch.device) or found in CONTAINERS:
         return found
-    if isinstance(found, type) and (
-        dataclasses.is_dataclass(found)
-        or issubclass(found, (dict, enum.Enum))
-        or (issubclass(found, tuple) and hasattr(found, "_fields"))
-    ):
+    if isinstance(found, type) and is_harmless(found):
         return found
     raise pickle.UnpicklingError(
         f"its outputs name {module}.{name}, and a plan file may only name dataclasses, named tuples and"
         " dictionaries of modules that the program has imported: return one of these"
     )
+
+
+def is_harmless(kind: type) -> bool:
+    """Says whether making an object of the class only keeps the values that it is given."""
+    if issubclass(kind, enum.Enum):
+        return type(kind) is enum.EnumMeta and "__setstate__" not in vars(kind)
+    if type(kind) is not type or "__setstate__" in vars(kind):
+        return False
+    if issubclass(kind, tuple):
+        return kind.__bases__ == (tuple,) and hasattr(kind, "_fields") and hasattr(kind, "_make")
+    if not dataclasses.is_dataclass(kind):
+        return False
+    is_of_transformers = any(base.__name__ == "ModelOutput" for base in kind.__mro__[1:])
+    own = {name for base in kind.__mro__[:-1] for name in vars(base)}
+    return is_of_transformers or not own & {"__post_init__", "__new__", "__setattr__"}

@@ -14,7 +14,7 @@ import sys
 
 import torch
 
-from .plain_pickles import class_of_result
+from . import plain_pickles
 
 PLAIN = (int, float, bool, str, type(None))
 
@@ -117,12 +117,13 @@ def rebuild(template, tensors):
     return _Rebuilder(io.BytesIO(template), tensors).load()
 
 
-class _Renamer(_Rebuilder):
+class _Renamer(plain_pickles.Unpickler):
     """Reads a template that may come from others, and finds the classes of a script. The script's module is
     called `__main__` when the script runs, and has another name when it is imported."""
 
     def __init__(self, file, module):
-        super().__init__(file, collections.defaultdict(lambda: torch.empty(0)))
+        super().__init__(file)
+        self.tensors = collections.defaultdict(lambda: torch.empty(0))
         self.own = type(module).__module__
         self.script = pathlib.Path(getattr(sys.modules["__main__"], "__file__", None) or "").stem
 
@@ -131,7 +132,10 @@ class _Renamer(_Rebuilder):
             module = self.own
         elif module == self.script and hasattr(sys.modules["__main__"], name):
             module = "__main__"
-        return class_of_result(module, name)
+        return plain_pickles.class_of_result(module, name)
+
+    def persistent_load(self, place):
+        return self.tensors[place]
 
 
 def of_module(template, module):

@@ -15,6 +15,10 @@ USUAL = {
 WITHOUT_NVLINK = "pcie4,ib200"
 
 
+class WrongLinks(ValueError):
+    """The links between ranks are unknown, or do not connect all ranks of a group."""
+
+
 def links_of(card, given: str | None) -> str:
     """Returns the names of the links between ranks that have this card: those given, or the usual ones."""
     return given or USUAL.get(card.facts["id"], WITHOUT_NVLINK)
@@ -23,8 +27,7 @@ def links_of(card, given: str | None) -> str:
 def with_rank_links(plan, spans, links: str):
     """Returns a plan of the same step, recorded from shapes, whose collectives run beside compute over the
     links ("nvlink4,ib400", or paths of files). `spans`: the ranks of each process group of the step, see
-    AbsentRanks. The plan has no schedule yet. Raises ValueError if links are unknown, or if they do not
-    connect all ranks of a group."""
+    AbsentRanks. The plan has no schedule yet. Raises WrongLinks."""
     if not spans:
         return plan
     groups = {
@@ -33,6 +36,6 @@ def with_rank_links(plan, spans, links: str):
     try:
         found = plan.with_rank_costs(json.dumps({"links": links, "groups": groups}))
     except RuntimeError as error:
-        raise ValueError(f"rematlas: links between ranks: {message(error)}") from None
+        raise WrongLinks(f"rematlas: {message(error)}") from None
     found.spans = spans
     return found

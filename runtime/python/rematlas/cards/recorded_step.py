@@ -93,6 +93,11 @@ def graph_of_step(model, args, kwargs, card, **options) -> CompiledPlan:
     ranks = None if dimensions is None else AbsentRanks(dimensions, card)
     with card, ranks or contextlib.nullcontext():
         is_function = ranks is not None and callable(model) and not isinstance(model, torch.nn.Module)
+        if is_function and options.precision != Precision():
+            raise ValueError(
+                "rematlas: param_dtype and reduce_dtype are for models that Rematlas divides: set the types"
+                " in the function that divides the model"
+            )
         if is_function:
             model, args, kwargs = made_by(model, ranks, args, kwargs)
         if not isinstance(model, torch.nn.Module):

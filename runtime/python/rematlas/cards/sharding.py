@@ -5,6 +5,7 @@ along "fsdp" by fully_shard on each repeated block and on the whole; along "dp" 
 replicas.
 """
 
+import collections
 import dataclasses
 
 import torch
@@ -79,14 +80,18 @@ def shard(model, mesh, policy) -> None:
 
 
 def repeated_blocks(module) -> list:
-    """Returns the elements of the lists of modules of one class, in the order of the model. Lists within such
-    elements do not count."""
+    """Returns the blocks of the model that stand several times in one list of modules, in the order of the
+    model: modules of one class with modules of their own, and elements of a list of equal modules. Modules
+    within such blocks do not count."""
+    children = list(module.children())
+    counts = collections.Counter(type(child) for child in children)
+    is_list = isinstance(module, (torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.Sequential))
     found = []
-    for child in module.children():
-        elements = list(child) if isinstance(child, (torch.nn.ModuleList, torch.nn.Sequential)) else []
-        are_alike = len(elements) > 1 and len({type(element) for element in elements}) == 1
-        if are_alike and all(has_parameters(element) for element in elements):
-            found += elements
+    for child in children:
+        has_forward = not isinstance(child, (torch.nn.ModuleList, torch.nn.ModuleDict))
+        is_block = len(counts) == 1 or next(child.children(), None) is not None
+        if is_list and counts[type(child)] > 1 and has_forward and is_block and has_parameters(child):
+            found.append(child)
         else:
             found += repeated_blocks(child)
     return list({id(block): block for block in found}.values())

@@ -6,6 +6,7 @@ import sys
 
 from ..api import graph_of
 from ..cards.absent_device import AbsentDevice
+from ..cards.rank_links import WrongLinks
 from ..cards.recorded_step import graph_of_step
 from .model_function import ModelFunction, add_example, add_function, write, wrong
 from .optimizer_options import add_optimizer, made_optimizer, step_end_options
@@ -75,7 +76,10 @@ def graph_for_card(options, model, args, kwargs) -> str:
         card = AbsentDevice(options.device_profile, options.host_profile)
     except ValueError as error:
         wrong(error)
-    return graph_of_step(model, args, kwargs, card, **ends, **shape_options(options)).graph_text()
+    try:
+        return graph_of_step(model, args, kwargs, card, **ends, **shape_options(options)).graph_text()
+    except WrongLinks as error:
+        wrong(error)
 
 
 def check_device(options, model) -> None:

@@ -105,7 +105,7 @@ class ModelFunction:
         except Exception as error:
             given = ", ".join(f"{name}={value}" for name, value in keywords.items() if name != "mesh")
             why = f"{self.name}({given}) raises {type(error).__name__}: {message(error)}"
-            if "mesh" in keywords:
+            if "mesh" in keywords and isinstance(error, RuntimeError):
                 why += "; with --mesh a model lies on the meta device: make it under torch.device('meta')"
             raise NotMade(why) from error
         if not (isinstance(made, tuple) and len(made) in (2, 3)):

@@ -3,6 +3,7 @@
 from ..errors import message
 from ..loss_head.language_models import chunks_of
 from ..unseen import calls
+from .file_ops import op_that_does_more
 from .packing import Packing
 from .step_plan import Returned, StepPlan
 
@@ -11,7 +12,14 @@ def take(call_plan) -> None:
     """Makes the given plan the plan of this kind of call, or refuses this kind of call."""
     owner = call_plan.owner
     compiled = owner.options.plan.compiled(owner.device())
-    packing = Packing.of(compiled)
+    if op := op_that_does_more(compiled.graph_text()):
+        call_plan.refuse(f"the plan runs {op}, which does more than compute on tensors: make a plan here")
+        return
+    try:
+        packing = Packing.of(compiled)
+    except ValueError as error:
+        call_plan.refuse(message(error).removeprefix("rematlas: "))
+        return
     if packing.chunk_loss != chunks_of(owner.module):
         call_plan.refuse(
             f"the plan was made with chunk_loss={packing.chunk_loss!r}, and its steps are others than those"

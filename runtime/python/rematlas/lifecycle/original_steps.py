@@ -71,6 +71,7 @@ class OriginalSteps:
         about = self.fallback.about_the_budget(None)
         if about and not bystander.allows_eviction:
             about = ", and may go beyond the budget"
+        self.together.run_original()
         self.refusals.note_left_alone(f"under {bystander.name}", bystander.advice, about)
         if bystander.allows_eviction:
             return self.run_original(args, kwargs)

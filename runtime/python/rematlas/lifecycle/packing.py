@@ -36,7 +36,12 @@ class Packing(NamedTuple):
         returns a tensor, or a tuple of tensors. Classes and submodules are not looked up here."""
         text = plan.packing()
         if text:
-            found = cls(*plain_pickles.loads(base64.b64decode(text)))
+            try:
+                found = cls(*plain_pickles.loads(base64.b64decode(text)))
+            except (TypeError, ValueError, pickle.UnpicklingError) as error:
+                raise ValueError(
+                    f"rematlas: the plan's packing of outputs cannot be read: {error} (make the plan again)"
+                ) from None
             # An attribute with a single tensor may be packed without template and count.
             return found._replace(kept=[(*kept, "tensor", 1)[:4] for kept in found.kept])
         outputs = plan.output_count()

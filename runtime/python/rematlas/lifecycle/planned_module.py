@@ -91,6 +91,7 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
             return self.forward(*args, **kwargs)
         except BaseException:
             self.peaks.note_failed()
+            self.together.has_failed = True
             raise
         finally:
             self.state.note_forward_is_over()
@@ -112,6 +113,8 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
             return self.form.run_original(args, kwargs)
         if not module.training or not torch.is_grad_enabled():
             self.peaks.note_runner(Runner.EVALUATED)
+            if torch.is_grad_enabled():  # the other ranks may be training
+                self.together.run_original()
             return self.form.run_original(args, kwargs)
         bystander = modes.bystander()
         if bystander is not None:
@@ -155,11 +158,11 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
             return
         self.together.note(form.process_groups())
         why = form.why_never or self.options.why_not_sharded()
+        self.fallback.note_sharded()
+        self.peaks.can_evict = False
         if why:
             self.refusals.refuse_module(why)
         else:
-            self.fallback.note_sharded()
-            self.peaks.can_evict = False
             if self.options.budget_bytes is not None:
                 log.warning(
                     "rematlas: parameters of %s are divided among ranks, so its first steps, which are"

@@ -85,6 +85,7 @@ class Recording(Unplanned):
                 given = recording.begin()
                 output = forward.run(given)
         except BaseException as error:
+            owner.together.note(recording.groups())
             recording.abandon()
             owner.hooks.stop(recording)
             is_out_of_memory = isinstance(error, torch.OutOfMemoryError)

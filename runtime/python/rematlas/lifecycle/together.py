@@ -55,6 +55,8 @@ class Together:
         self.unequal = 0  # forwards in a row whose ranks have unequal plans
         self.groups = []  # names of the process groups, in the order in which the step was seen to use them
         self.meetings = 0  # how often the ranks have told each other their course
+        self.has_failed = False  # the forward after the last meeting raised an error
+        self.last = None  # what the ranks agreed on last, and how many collectives had begun until then
 
     @property
     def is_on(self) -> bool:
@@ -71,10 +73,12 @@ class Together:
         collectives it runs."""
         watches = not self.is_on and ranks.store() is not None
         before = counts_of_collectives() if watches else {}
-        yield
-        if watches:
-            after = counts_of_collectives()
-            self.note(group for group in before if after.get(group) != before[group])
+        try:
+            yield
+        finally:
+            if watches:
+                after = counts_of_collectives()
+                self.note(group for group in before if after.get(group) != before[group])
 
     def runs_collectives(self, recording) -> bool:
         """Says whether a step that was recorded from shapes runs collectives. If so, it is not planned: each
@@ -142,13 +146,27 @@ class Together:
         """Waits for all ranks. Returns the course that all of them can take, and a rank's reason if it is
         REFUSED. `plan`: a text that is equal on ranks with the same plan. `why`: this rank's reason for
         REFUSED. Raises RuntimeError if a rank does not come within the timeout of its process group."""
+        begun = self.begun()
+        if self.has_failed and self.last is not None and self.last[1] == begun:
+            # The forward failed before its first collective, and is tried again. The other ranks may be
+            # waiting in that collective.
+            self.has_failed = False
+            return self.last[0]
+        self.has_failed = False
         self.meetings += 1
         are_unequal = False
         for group in self.groups:
             course, why = self.meet_group(group, course, plan, why)
             if course is Course.UNEQUAL:
                 course, are_unequal = Course.ORIGINAL, True
-        return Course.UNEQUAL if are_unequal and course is Course.ORIGINAL else course, why
+        common = Course.UNEQUAL if are_unequal and course is Course.ORIGINAL else course
+        self.last = (common, why), begun
+        return common, why
+
+    def begun(self) -> list[int]:
+        """Returns for each group how many collectives it has begun."""
+        counts = counts_of_collectives()
+        return [counts.get(group, 0) for group in self.groups]
 
     def meet_group(self, group, course, plan, why) -> tuple[Course, str]:
         process_group = dist.distributed_c10d._resolve_process_group(group)
