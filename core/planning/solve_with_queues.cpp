@@ -22,7 +22,7 @@ struct Form {
     bool is_hidden;  ///< collectives take no time
     int rooms;       ///< how much less than the budget the solver gets, in units of `room_to_move`
 };
-constexpr std::array<Form, 4> kForms{{{true, 0}, {false, 0}, {true, 1}, {true, 2}}};
+constexpr std::array<Form, 6> kForms{{{true, 0}, {false, 0}, {true, 1}, {true, 2}, {false, 2}, {true, 4}}};
 /// A form needs this much time for each op of a large graph, or a solver may find nothing.
 constexpr auto kLeastForAnOp = std::chrono::microseconds(700);
 
