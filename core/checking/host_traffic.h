@@ -1,5 +1,6 @@
 // The checker's own clock for compute, for the copies on the two links, for the ops on the host and for the
-// collectives. It follows "Beside compute" in docs/concepts/schedules.md and shares no code with the simulator's queues.
+// collectives. It follows "Beside compute" in docs/concepts/schedules.md and shares no code with the
+// simulator's queues.
 #pragma once
 
 #include <cstdint>

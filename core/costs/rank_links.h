@@ -51,10 +51,10 @@ struct RankLinks {
     /// Returns how many neighbouring ranks the fastest links connect; 1 if they connect all ranks.
     int node() const;
 
-    /// Returns the time of a ring algorithm: start + hops x hop + sent bytes / speed (Thakur, Rabenseifner and
-    /// Gropp, Optimization of collective communication operations in MPICH, 2005, sections 3 and 4). `bytes`:
-    /// those of the whole tensor, of which each rank has a part or gets a part. A ring through several nodes
-    /// uses the adapters of all ranks in a node. Fails if no link connects the group.
+    /// Returns the time of a ring algorithm: start + hops x hop + sent bytes / speed (Thakur, Rabenseifner
+    /// and Gropp, Optimization of collective communication operations in MPICH, 2005, sections 3 and 4).
+    /// `bytes`: those of the whole tensor, of which each rank has a part or gets a part. A ring through
+    /// several nodes uses the adapters of all ranks in a node. Fails if no link connects the group.
     Result<Nanoseconds> time_of(RankCollective kind, Bytes bytes, const RankGroup& group) const;
 };
 

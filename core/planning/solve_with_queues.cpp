@@ -101,8 +101,9 @@ Solution with_collectives_beside(const Problem& problem, Solution solution, Byte
     return solution;
 }
 
-Solution all_kept_beside(const Graph& graph, const FlatGraph& flat) {
+Solution all_kept(const Graph& graph, const FlatGraph& flat) {
     Solution kept = solution_from(flat, keep_all_sequence(flat));
+    if (!has_queues(graph)) return kept;
     const Bytes peak = kept.peak;
     return with_collectives_beside({graph, flat}, std::move(kept), peak, {.time = kTimeForAllKept});
 }

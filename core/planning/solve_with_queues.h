@@ -1,9 +1,11 @@
 // Solves a graph whose collectives run beside compute (Op::collective), with any solver.
 //
-// Solvers know one queue of ops. They get the graph in forms in which collectives are ordinary ops: with their
-// times, and with no time, as if all of them were hidden behind compute; the latter also under smaller budgets,
-// because a collective beside compute needs its bytes longer. The steps of the answers are then moved so that
-// collectives run beside compute (core/solving/beside_compute.h), and the fastest schedule is returned. Bytes follow from the order of the steps alone, so each form has the same peaks as the graph.
+// Solvers know one queue of ops. They get the graph in forms in which collectives are ordinary ops: with
+// their times, and with no time, as if all of them were hidden behind compute. Some forms have smaller
+// budgets, because a collective beside compute needs its bytes longer. The steps of the answers are then
+// moved so that collectives run beside compute (core/solving/beside_compute.h), and the fastest schedule
+// is returned. Bytes follow from the order of the steps alone, so each form has the same peaks as the
+// graph.
 #pragma once
 
 #include "core/planning/solve.h"
@@ -25,9 +27,8 @@ Answer solve_with_queues(const Problem& problem, const Solver& solver, Bytes bud
 Solution with_collectives_beside(const Problem& problem, Solution solution, Bytes budget,
                                  const Limits& limits);
 
-/// Returns the step without recomputation of a graph with queues, with its collectives beside compute. Its peak
-/// is that of the graph's order.
-Solution all_kept_beside(const Graph& graph, const FlatGraph& flat);
+/// Returns the step without recomputation. If the graph has queues, its collectives run beside compute.
+Solution all_kept(const Graph& graph, const FlatGraph& flat);
 
 /// Returns graphs in which collectives are ordinary ops: one in which only compute has times, and one for
 /// each queue in which only the collectives of that queue have times. The time of a schedule is at least its

@@ -14,7 +14,7 @@
 
 namespace rematlas {
 
-/// What the moved steps must keep to.
+/// The step whose steps are moved, and the limits that the moved steps keep.
 struct MovedSteps {
     const Graph& graph;
     const Homes& homes;

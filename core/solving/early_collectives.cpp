@@ -52,11 +52,8 @@ class Mover {
 
     std::vector<Step> run() {
         for (std::size_t at = items_.size(); at-- > 0;) {
-            const Step& step = items_[at].step;
-            if (!step.runs()) continue;
-            const int queue = queues_.of[step.op()];
-            if (queue < 0) continue;
-            std::int64_t& next = next_[static_cast<std::size_t>(queue)];
+            if (!is_collective(at)) continue;
+            std::int64_t& next = next_[static_cast<std::size_t>(queues_.of[items_[at].step.op()])];
             const std::int64_t latest = std::min(read_at(at), next) - duration(at);
             const std::size_t before = first_that_can_wait(at, latest);
             const std::size_t to = latest < clock_[at] || before < at ? move(at, latest, before) : at;

@@ -84,29 +84,22 @@ LaneData lanes_of(const LoadedSchedule& schedule, LaneAxis axis) {
 }
 
 Schedule keep_all_schedule(const LoadedGraph& graph) {
-    const RunSequence runs = keep_all_sequence(graph.flat);
-    const SequenceCost cost = cost_of(graph.flat, runs);
-    Schedule kept{.graph = graph.graph.name,
-                  .graph_sha256 = graph.graph.sha256,
-                  .solver = "keep-all",
-                  .config = nullptr,
-                  .budget = Bytes(cost.peak),
-                  .time = Nanoseconds(cost.time),
-                  .overhead = 1.0,
-                  .peak = Bytes(cost.peak),
-                  .bound = Bound{.overhead = 1.0, .gap = 0.0, .over = ScheduleClass::any_order},
-                  .status = "optimal",
-                  .solve_seconds = 0,
-                  .steps = lower(graph.flat, runs)};
-    if (!has_queues(graph.graph)) return kept;
-    Solution beside = all_kept_beside(graph.graph, graph.flat);
-    kept.time = beside.time;
-    kept.overhead = beside.overhead;
-    kept.peak = beside.peak;
-    kept.steps = std::move(beside.steps);
-    kept.bound.reset();
-    kept.status = "feasible";
-    return kept;
+    Solution kept = all_kept(graph.graph, graph.flat);
+    const bool has_bound = !has_queues(graph.graph);
+    return {.graph = graph.graph.name,
+            .graph_sha256 = graph.graph.sha256,
+            .solver = "keep-all",
+            .config = nullptr,
+            .budget = keep_all_peak(graph.flat),
+            .time = kept.time,
+            .overhead = kept.overhead,
+            .peak = kept.peak,
+            .bound = has_bound
+                         ? std::optional(Bound{.overhead = 1.0, .gap = 0.0, .over = ScheduleClass::any_order})
+                         : std::nullopt,
+            .status = has_bound ? "optimal" : "feasible",
+            .solve_seconds = 0,
+            .steps = std::move(kept.steps)};
 }
 
 }  // namespace rematlas::explorer

@@ -76,6 +76,24 @@ void expect_alike(const Graph& graph, const Schedule& schedule, const std::strin
     counts.shorter += report.time < once.time;
 }
 
+/// Compares the players on random schedules of the graphs that `graph_of` makes from seeds.
+template <class GraphOf>
+void compare_players(GraphOf graph_of, Counts& counts) {
+    for (std::uint64_t seed = 0; seed < kGraphs; ++seed) {
+        const Graph graph = graph_of(seed);
+        ASSERT_TRUE(validate(graph)) << validate(graph).error().message;
+        for (std::uint64_t i = 0; i < kSchedulesEach; ++i) {
+            const Schedule schedule = random_schedule_with_copies(graph, seed * 100 + i);
+            expect_alike(graph, schedule,
+                         "graph " + std::to_string(seed) + " schedule " + std::to_string(i) + ": ", counts);
+            if (testing::Test::HasFatalFailure()) return;
+        }
+    }
+    EXPECT_GT(counts.accepted, 5000);
+    EXPECT_GT(counts.refused, 1000);
+    EXPECT_GT(counts.cyclic, 1000);
+}
+
 /// At the peak, planned addresses must hold the bytes that the simulator counts, in ranges that the checker
 /// accepts.
 TEST(Players, agree_with_planned_addresses_and_the_allocator) {
@@ -104,38 +122,15 @@ TEST(Players, agree_with_planned_addresses_and_the_allocator) {
 
 TEST(Players, agree_on_random_schedules_with_copies) {
     Counts counts;
-    for (std::uint64_t seed = 0; seed < kGraphs; ++seed) {
-        const Graph graph = random_graph_with_links(seed);
-        ASSERT_TRUE(validate(graph)) << validate(graph).error().message;
-        for (std::uint64_t i = 0; i < kSchedulesEach; ++i) {
-            const Schedule schedule = random_schedule_with_copies(graph, seed * 100 + i);
-            expect_alike(graph, schedule,
-                         "graph " + std::to_string(seed) + " schedule " + std::to_string(i) + ": ", counts);
-            if (HasFatalFailure()) return;
-        }
-    }
-    EXPECT_GT(counts.accepted, 5000);
-    EXPECT_GT(counts.refused, 1000);
-    EXPECT_GT(counts.cyclic, 1000);
+    compare_players(random_graph_with_links, counts);
     EXPECT_GT(counts.shorter, 100);
     EXPECT_GT(counts.with_host_runs, 1000);
 }
 
 TEST(Players, agree_on_random_schedules_with_collectives) {
     Counts counts;
-    for (std::uint64_t seed = 0; seed < kGraphs; ++seed) {
-        const Graph graph = with_random_queues(random_graph_with_links(seed), seed);
-        ASSERT_TRUE(validate(graph)) << validate(graph).error().message;
-        for (std::uint64_t i = 0; i < kSchedulesEach; ++i) {
-            const Schedule schedule = random_schedule_with_copies(graph, seed * 100 + i);
-            expect_alike(graph, schedule,
-                         "graph " + std::to_string(seed) + " schedule " + std::to_string(i) + ": ", counts);
-            if (HasFatalFailure()) return;
-        }
-    }
-    EXPECT_GT(counts.accepted, 5000);
-    EXPECT_GT(counts.refused, 1000);
-    EXPECT_GT(counts.cyclic, 1000);
+    compare_players(
+        [](std::uint64_t seed) { return with_random_queues(random_graph_with_links(seed), seed); }, counts);
     EXPECT_GT(counts.beside_compute, 250);
 }
 

@@ -17,27 +17,18 @@ OF_STEP = tuple(field.name for field in dataclasses.fields(StepOptions))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class CardOptions:
+class CardOptions(StepOptions):
     """The keyword arguments of `plan` for an absent card, where no step really runs."""
 
     device: str | None = None
     device_profile: str
     host_profile: str | None = None
-    optimizer: object = None
-    master_weights: str | None = None
-    values: bool = False
-    autocast: str | None = None
     solver: str = "atlas"
     config: dict | None = None
     time_limit: float | None = None
     offload: str = "none"
     links: str | None = None
     host_budget: int | str | None = None
-    chunk_loss: int | str | None = None
-    mesh: str | dict | None = None
-    param_dtype: str | None = None
-    reduce_dtype: str | None = None
-    rank_links: str | None = None
 
     @classmethod
     def of(cls, given: dict) -> "CardOptions":

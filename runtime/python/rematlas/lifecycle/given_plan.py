@@ -12,7 +12,8 @@ def take(call_plan) -> None:
     """Makes the given plan the plan of this kind of call, or refuses this kind of call."""
     owner = call_plan.owner
     compiled = owner.options.plan.compiled(owner.device())
-    if op := op_that_does_more(compiled.graph_text()):
+    graph_text = compiled.graph_text()
+    if op := op_that_does_more(graph_text):
         call_plan.refuse(f"the plan runs {op}, which does more than compute on tensors: make a plan here")
         return
     try:
@@ -26,7 +27,7 @@ def take(call_plan) -> None:
             f" of the module here: give apply(chunk_loss={packing.chunk_loss!r}), or make a plan here"
         )
         return
-    if calls.are_missing(compiled.graph_text()):
+    if calls.are_missing(graph_text):
         call_plan.refuse(
             "the plan runs what torch.compile had compiled in the process that made it, or kernels that"
             " Python launched there, and here none of them has run: make a plan here (apply with a budget)"
