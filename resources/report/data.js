@@ -136,6 +136,7 @@ class PlanData {
       status: packed.index === undefined ? 'given' : packed.status,
       resident: packed.resident,
       hostPeak: packed.host_peak,
+      queues: packed.queues,
     });
   }
 

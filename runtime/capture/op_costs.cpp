@@ -7,6 +7,7 @@
 #include "core/costs/host_profile.h"
 #include "core/costs/roofline.h"
 #include "runtime/capture/host_times.h"
+#include "runtime/capture/record_step.h"
 #include "runtime/model/input_spec.h"
 
 namespace rematlas {

@@ -22,6 +22,12 @@ bool is_new(const c10::OperatorHandle& op) {
                         [](const c10::Argument& result) { return result.alias_info() != nullptr; });
 }
 
+/// Returns how often the tensor is used, apart from `own` uses of the caller. A Python object of the tensor,
+/// which the tensor keeps once Python has seen it, is no use.
+std::size_t uses_beside(const c10::TensorImpl& tensor, std::size_t uses, std::size_t own) {
+    return uses - own - (tensor.pyobj_slot()->load_pyobj() != nullptr ? 1 : 0);
+}
+
 }  // namespace
 
 CollectiveCall::Held CollectiveCall::held(const at::Tensor& tensor, std::size_t uses) {
@@ -37,12 +43,13 @@ CollectiveCall::CollectiveCall(const c10::OperatorHandle& op, const torch::jit::
         stack, op.schema().arguments().size(), [&](std::size_t, int, const at::Tensor& tensor) {
             if (!tensor.defined() || !tensor.device().is_cpu() || !tensor.has_storage()) return;
             const auto [place, is_new] = places.try_emplace(tensor.unsafeGetTensorImpl(), given_.size());
-            if (is_new) given_.push_back(held(tensor, tensor.use_count()));
+            const std::size_t uses = uses_beside(*tensor.unsafeGetTensorImpl(), tensor.use_count(), 0);
+            if (is_new) given_.push_back(held(tensor, uses));
             --given_[place->second].uses;  // the call takes the argument from the stack
         });
 }
 
-void CollectiveCall::wait(const torch::jit::Stack& stack) const {
+void CollectiveCall::wait(const torch::jit::Stack& stack, Waits waits) const {
     static const auto wait =
         c10::Dispatcher::singleton().findSchemaOrThrow("_c10d_functional::wait_tensor", "");
     std::vector<Held> all = given_;
@@ -63,12 +70,14 @@ void CollectiveCall::wait(const torch::jit::Stack& stack) const {
         });
     }
     // Gloo's thread holds tensors for a moment after the wait has returned. They would count as memory for
-    // that long.
+    // that long. Where other ops have run, the bytes alive and the uses of memory have changed by these ops.
+    const bool at_once = waits == Waits::at_once;
     const auto is_held = [&] {
-        return CountingAllocator::alive() > alive_before_ + made ||
-               std::any_of(all.begin(), all.end(), [](const Held& held) {
-                   return held.tensor.use_count() > held.uses ||
-                          held.memory.use_count() > held.uses_of_memory;
+        return (at_once && CountingAllocator::alive() > alive_before_ + made) ||
+               std::any_of(all.begin(), all.end(), [&](const Held& held) {
+                   if (at_once && held.memory.use_count() > held.uses_of_memory) return true;
+                   const auto tensor = held.tensor.lock();
+                   return tensor && uses_beside(*tensor, tensor.use_count(), 1) > held.uses;
                });
     };
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);

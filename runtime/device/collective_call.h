@@ -17,10 +17,12 @@ namespace rematlas {
 /// A call of a collective, from before it runs until its data has arrived.
 class CollectiveCall {
   public:
+    enum class Waits { at_once, later };  ///< later: other ops have run since the collective began
+
     /// The arguments are on top of the stack.
     CollectiveCall(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
-    /// Waits for the data. The results are on top of the stack.
-    void wait(const torch::jit::Stack& stack) const;
+    /// Waits for the data. The results are on top of the stack. Throws the error of a collective that fails.
+    void wait(const torch::jit::Stack& stack, Waits waits = Waits::at_once) const;
 
   private:
     /// A tensor on the host, and how often it and its memory are used outside of the call.
@@ -31,7 +33,7 @@ class CollectiveCall {
     };
     static Held held(const at::Tensor& tensor, std::size_t uses);
 
-    const c10::OperatorHandle& op_;
+    c10::OperatorHandle op_;
     std::int64_t alive_before_;  ///< bytes of host memory that tensors took before the call
     std::vector<Held> given_;
 };

@@ -9,8 +9,6 @@
 #include <typeinfo>
 #include <utility>
 
-#include "runtime/device/collective_call.h"
-
 namespace rematlas {
 namespace {
 
@@ -52,7 +50,8 @@ ReplayRun::ReplayRun(const BoundModel& bound)
     : model(bound),
       operands(bound.tape.operands, bound.graph.tensors.size(), bound.device.device()),
       turns(bound),
-      overwrites_(bound) {
+      overwrites_(bound),
+      collectives_(bound.graph) {
     model.place_constants(operands);
     for (OpId op : model.graph.ops.ids()) arguments_.push_back(model.arguments_of(op, operands));
     runs_.resize(model.graph.ops.size());
@@ -139,10 +138,12 @@ void ReplayRun::begin_memory() {
 
 void ReplayRun::play_plainly(std::size_t end) {
     for (; at_ < end; ++at_) options_.time_ops ? run_timed(plan->steps[at_]) : run_step(plan->steps[at_]);
+    collectives_.wait_for_all();
     if (transfers_) at_ == plan->steps.size() ? transfers_->end() : transfers_->pause(at_);
 }
 
 void ReplayRun::run_step(const Step& step) {
+    collectives_.wait_before(step);
     if (transfers_) transfers_->before(at_, operands);
     if (step.runs()) {
         if (options_.before_op) options_.before_op();
@@ -175,10 +176,7 @@ void ReplayRun::run_op(OpId id, bool in_place) {
     at::GradMode::set_enabled(model.tape.ops[id].grad_mode);
     in_kernel_ = true;
     try {
-        const auto call = op.is_collective ? std::optional<CollectiveCall>(std::in_place, *op.handle, stack_)
-                                           : std::nullopt;
-        op.handle->callBoxed(stack_);
-        if (call) call->wait(stack_);
+        op.is_collective ? run_collective(id) : op.handle->callBoxed(stack_);
     } catch (...) {
         if (now) model.device.set_generator_state(*now);
         throw;
@@ -189,6 +187,14 @@ void ReplayRun::run_op(OpId id, bool in_place) {
     if (model.tape.ops[id].guard) expect_unchanged(*model.tape.ops[id].guard, stack_.front());
     take_returns(id);
     overwrites_.end(id, in_place, operands);
+}
+
+/// Runs the collective. If it has a queue, later steps wait for its results, else this function does.
+void ReplayRun::run_collective(OpId id) {
+    const c10::OperatorHandle& op = *model.ops[id].handle;
+    CollectiveCall call(op, stack_);
+    op.callBoxed(stack_);
+    model.graph.ops[id].collective ? collectives_.add(id, std::move(call), stack_) : call.wait(stack_);
 }
 
 void ReplayRun::make_output_gradients(OpId id) {
@@ -357,6 +363,7 @@ void ReplayRun::leave_as_original() {
 
 /// First frees the tensors that the step has made, to make room for residents that are not on the device.
 void ReplayRun::clear() {
+    collectives_.settle();
     if (transfers_) transfers_->settle();
     const auto clear_all = [&](auto&& are_meant) {
         for (TensorId tensor : model.graph.tensors.ids())

@@ -20,6 +20,7 @@
 
 #include "runtime/allocator/step_memory.h"
 #include "runtime/replay/bound_model.h"
+#include "runtime/replay/open_collectives.h"
 #include "runtime/replay/overwrites.h"
 #include "runtime/replay/random_turns.h"
 #include "runtime/replay/replay_plan.h"
@@ -129,6 +130,7 @@ class ReplayRun {
     void count_back(OpId op);
     void run_step(const Step& step);
     void run_op(OpId op, bool in_place);
+    void run_collective(OpId op);
     void run_timed(const Step& step);
     void make_output_gradients(OpId op);
     void take_returns(OpId op);
@@ -139,6 +141,7 @@ class ReplayRun {
     std::int64_t values_version_ = 0;  ///< BoundModel::values_version of the values in `arguments_`
     IdVector<OpId, int> runs_;
     Overwrites overwrites_;
+    OpenCollectives collectives_;
     torch::jit::Stack stack_;
     std::size_t at_ = 0;
     bool in_kernel_ = false;
@@ -173,6 +176,7 @@ Result<void> ReplayRun::play(std::size_t end, Work&& then) {
     } catch (const CourseChanged& changed) {
         error = {changed.what(), ErrorKind::negative};
     } catch (const std::exception& failure) {
+        collectives_.settle();
         leave_as_original();
         if (is_of_python(failure)) {
             clear();

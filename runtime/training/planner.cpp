@@ -23,6 +23,7 @@
 #include "runtime/capture/record_step.h"
 #include "runtime/device/measured_time.h"
 #include "runtime/replay/op_signature.h"
+#include "runtime/training/process_groups.h"
 #include "runtime/training/within_eviction.h"
 
 namespace rematlas {
@@ -315,6 +316,7 @@ Result<std::shared_ptr<Planner>> Planner::create(const StepRecording& first, con
     const CapturedStep other = build_graph(std::move(one), footprint);
     CapturedStep step = build_graph(std::move(two), footprint);
     settle_costs(step, other);
+    add_queues(step.graph, step.tape);
     const LossMemory loss{.most = std::max(first.loss().most, second.loss().most),
                           .kept = std::max(first.loss().kept, second.loss().kept)};
     return of(std::move(step), second, loss, name, device, "from a real step",

@@ -5,18 +5,12 @@
 
 #include "runtime/capture/record_step.h"
 #include "runtime/dispatch/collectives.h"
+#include "runtime/training/process_groups.h"
 
 namespace rematlas {
 namespace {
 
 using nlohmann::json;
-
-/// Returns the name of the process group that the collective was given.
-Result<std::string> group_of(const TapeOp& op) {
-    const auto handle = c10::Dispatcher::singleton().findSchema({op.name, op.overload});
-    if (!handle) return Error{op.name + " is not known to this torch"};
-    return name_of_group(op.arguments[group_argument(handle->schema())].value);
-}
 
 /// Returns how many ranks of the group are in the node of its first rank.
 int in_one_node(const std::vector<int>& ranks, int node) {
@@ -50,11 +44,10 @@ Result<void> add_rank_costs(Graph& graph, const Tape& tape, const RankCosts& cos
     for (const OpId id : graph.ops.ids()) {
         const TapeOp& recorded = tape.ops[id];
         if (!is_collective(recorded.name)) continue;
-        const Result<std::string> name = group_of(recorded);
-        if (!name) return name.error();
-        const auto found = costs.groups.find(*name);
+        const std::string name = process_group_of(recorded);
+        const auto found = costs.groups.find(name);
         if (found == costs.groups.end())
-            return Error{recorded.name + " runs in process group '" + *name +
+            return Error{recorded.name + " runs in process group '" + name +
                          "', which is none of the mesh's dimensions"};
         const RankGroup group{found->second.queue, static_cast<int>(found->second.ranks.size()),
                               in_one_node(found->second.ranks, costs.links.node())};

@@ -13,6 +13,7 @@
 #include "runtime/replay/compare.h"
 #include "runtime/replay/strided_copy.h"
 #include "runtime/training/outside_gradients.h"
+#include "runtime/training/process_groups.h"
 #include "runtime/training/within_eviction.h"
 
 namespace rematlas {
@@ -23,20 +24,6 @@ using torch::autograd::variable_list;
 namespace {
 
 constexpr const char* comparison = "a comparison";
-
-/// Returns the names of the process groups whose collectives the step runs, in the order of their first use.
-std::vector<std::string> groups_of(const Tape& tape) {
-    std::vector<std::string> groups;
-    for (const TapeOp& op : tape.ops) {
-        if (!is_collective(op.name)) continue;
-        const auto kernel =
-            c10::Dispatcher::singleton().findSchemaOrThrow(op.name.c_str(), op.overload.c_str());
-        std::string group = name_of_group(op.arguments.at(group_argument(kernel.schema())).value);
-        if (std::find(groups.begin(), groups.end(), group) == groups.end())
-            groups.push_back(std::move(group));
-    }
-    return groups;
-}
 
 /// Returns a digest of type, shape and bytes.
 std::string digest_of(const at::Tensor& tensor) {
@@ -140,7 +127,7 @@ CutForward::Gradients TrialRun::backward(const variable_list& gradients) {
 
 /// Says whether `here` is true on all processes with which the step exchanges data.
 bool TrialRun::is_true_everywhere(bool here) const {
-    for (const std::string& group : groups_of(step_->tape()))
+    for (const std::string& group : process_groups_of(step_->tape()))
         here = is_true_on_all(here, group, step_->device().device());
     return here;
 }

@@ -79,6 +79,19 @@ def write_network(path: pathlib.Path, layers: int = 6, width: int = 1, suffix: s
     return len(writer.ops)
 
 
+def write_sharded(path: pathlib.Path, layers: int = 6) -> None:
+    """Writes a network whose layers read weights that collectives of the queue "fsdp" gather."""
+    writer = GraphWriter("sharded")
+    flow = writer.tensor("tokens", MIB, "input")
+    for number in range(layers):
+        shard = writer.tensor(f"blocks.{number}.shard", MIB // 4, "parameter")
+        wire = {"queue": "fsdp", "wire_bytes": MIB, "workspace_bytes": 0}
+        weight = writer.run("all_gather", [shard], f"blocks.{number}", **wire)
+        flow = writer.run("mm", [flow, weight], f"blocks.{number}")
+    writer.results = [flow]
+    writer.write(path)
+
+
 def write_large(path: pathlib.Path, ops: int = 10_000) -> int:
     """Writes a network whose layers all differ, so that no layout of a layer can be reused. Returns the
     number of its ops."""

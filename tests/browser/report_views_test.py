@@ -3,6 +3,7 @@
 import json
 
 from devtools import Page
+from graphs import write_sharded
 from made_pages import PageTest, main, run
 
 
@@ -153,6 +154,16 @@ class Memory(PageTest):
             self.state(page, "views.compare.rows.filter(row => row.what === 'copies').length"), 0
         )
         self.assertIn("less often", page.text_of(".compare .headline"))
+
+    def test_collectives_have_a_lane_for_each_queue(self):
+        graph = self.made.folder / "sharded.graph.json"
+        write_sharded(graph)
+        plan = self.made.folder / "sharded.schedule.json"
+        run("solve", graph, "--budget", "100%", "-o", plan)
+        page = self.open(self.made.page("sharded", graph, plan), "memory")
+        lanes = "views.memory.times.lanes.map(i => rematlas.views.memory.times.allLanes[i].name)"
+        self.assertIn("queue fsdp", self.state(page, lanes))
+        self.assertTrue(self.state(page, "page.plans.every(one => one.memory.agrees())"))
 
     def test_a_row_can_be_found_and_selected(self):
         page = self.open(self.made.several, "memory")

@@ -7,6 +7,7 @@
 #include <QLineEdit>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QStatusBar>
 #include <QTest>
 #include <QTimer>
 
@@ -45,7 +46,8 @@ class LinesAfterExports : public Windows {
             QTest::keyClick(name, Qt::Key_Return);
         });
         action->trigger();
-        ASSERT_TRUE(eventually([&] { return QFile::exists(path) && item("Open")->isEnabled(); }));
+        ASSERT_TRUE(eventually([&] { return window->statusBar()->currentMessage() == "Saved " + path; }))
+            << window->last_error().toStdString();
     }
     LinesDialog* dialog() { return window->findChild<LinesDialog*>(); }
     QString lines(const char* place) {
@@ -118,8 +120,6 @@ TEST_F(LinesAfterExports, StayAwayWhereNobodyWantsThemAndAreThereWhenTheyAreAske
     dialog()->findChild<QCheckBox*>("lines_always")->setChecked(false);
     delete dialog();
     export_by("Plan for training", folder.filePath("y.plan"));
-    ASSERT_TRUE(eventually([&] { return QFile::exists(folder.filePath("y.plan")); }));
-    process_events();
     EXPECT_EQ(dialog(), nullptr);
     again->trigger();
     ASSERT_NE(dialog(), nullptr);

@@ -110,6 +110,7 @@ class Case:
     syncs_each: bool = True
     clip: float | None = None
     dies_at: int | None = None  # the step before which rank 1 ends
+    backend: str = "gloo"
     steps: int = 12
     restart: bool = False  # a distributed checkpoint is written, and read into a new model
 
@@ -257,7 +258,7 @@ def run(rank, port, case, results) -> None:
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo")
     torch.set_num_threads(1)
     timeout = TIMEOUT if case.dies_at is None else SHORT
-    dist.init_process_group("gloo", rank=rank, world_size=case.ranks, timeout=timeout)
+    dist.init_process_group(case.backend, rank=rank, world_size=case.ranks, timeout=timeout)
     wanted, weights, _ = train(case, rank, False)
     losses, found, model = train(case, rank, True)
     status = rematlas.status(model)
@@ -297,6 +298,19 @@ class SeveralProcesses(unittest.TestCase):
             self.assertEqual((state, replayed), (first[0], first[2]), reason)
             for measured, planned in peaks:
                 self.assertLessEqual(measured or 0, planned)
+
+    def expect_errors(self, function, case):
+        """`function` is called as `run_until_error` is. Rank 1 must end, and rank 0 with an error."""
+        context = multiprocessing.get_context("spawn")
+        results = context.SimpleQueue()
+        given = free_port(), case, results
+        ranks = [context.Process(target=function, args=(rank, *given)) for rank in range(2)]
+        for process in ranks:
+            process.start()
+        for process in ranks:
+            process.join()
+        self.assertEqual([process.exitcode for process in ranks], [1, 1])
+        self.assertRegex(results.get(), "closed by peer|have come to forward|[Tt]ime")
 
     def expect_refused(self, why, **options):
         for state, reason, replayed, _ in self.outcomes(Case(**options)):
@@ -360,16 +374,7 @@ class Loops(SeveralProcesses):
 
     def test_the_others_end_with_an_error_when_a_rank_has_ended(self):
         for step in (1, 8):  # recorded, planned
-            context = multiprocessing.get_context("spawn")
-            results, case = context.SimpleQueue(), Case(dies_at=step)
-            given = free_port(), case, results
-            ranks = [context.Process(target=run_until_error, args=(rank, *given)) for rank in range(2)]
-            for process in ranks:
-                process.start()
-            for process in ranks:
-                process.join()
-            self.assertEqual([process.exitcode for process in ranks], [1, 1])
-            self.assertRegex(results.get(), "closed by peer|have come to forward|[Tt]ime")
+            self.expect_errors(run_until_error, Case(dies_at=step))
 
     def test_what_no_plan_can_gather_is_refused_by_name(self):
         self.expect_refused(

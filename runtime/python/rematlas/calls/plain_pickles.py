@@ -15,6 +15,7 @@ import torch
 
 CONTAINERS = (tuple, list, dict, set, frozenset, complex, slice, range, collections.OrderedDict)
 OF_TORCH = (torch.dtype, torch.layout, torch.memory_format)
+ACTING = ("__new__", "__setattr__", "__del__")  # methods that run when an object is made or ends
 
 
 class Unpickler(pickle._Unpickler):
@@ -51,9 +52,9 @@ def loads(text: bytes):
 
 def class_of_result(module: str, name: str):
     """Returns a class of which a forward's return value may consist, if a file names it: a dataclass or a
-    ModelOutput of transformers, a named tuple, an enumeration, or a plain container. Making an object of such
-    a class runs no code of its author. The class must be in a module that the program has imported. Raises
-    pickle's UnpicklingError for everything else, such as a function."""
+    ModelOutput of transformers, a named tuple, an enumeration, a dictionary, or a plain container. Making an
+    object of such a class runs no code of its author. The class must be in a module that the program has
+    imported. Raises pickle's UnpicklingError for everything else, such as a function."""
     found = sys.modules.get(module)
     for part in name.split("."):
         found = vars(found).get(part) if hasattr(found, "__dict__") else None
@@ -73,10 +74,10 @@ def is_harmless(kind: type) -> bool:
         return type(kind) is enum.EnumMeta and "__setstate__" not in vars(kind)
     if type(kind) is not type or "__setstate__" in vars(kind):
         return False
+    own = {name for base in kind.__mro__ if base.__module__ != "builtins" for name in vars(base)}
     if issubclass(kind, tuple):
         return kind.__bases__ == (tuple,) and hasattr(kind, "_fields") and hasattr(kind, "_make")
-    if not dataclasses.is_dataclass(kind):
-        return False
-    is_of_transformers = any(base.__name__ == "ModelOutput" for base in kind.__mro__[1:])
-    own = {name for base in kind.__mro__[:-1] for name in vars(base)}
-    return is_of_transformers or not own & {"__post_init__", "__new__", "__setattr__"}
+    if dataclasses.is_dataclass(kind):
+        is_of_transformers = any(base.__name__ == "ModelOutput" for base in kind.__mro__[1:])
+        return is_of_transformers or not own & {"__post_init__", *ACTING}
+    return issubclass(kind, dict) and not own & {"__init__", "__setitem__", "update", *ACTING}
