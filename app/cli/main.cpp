@@ -9,6 +9,7 @@
 
 #include "app/cli/built_in.h"
 #include "app/cli/command.h"
+#include "core/base/one_line.h"
 
 namespace rematlas {
 
@@ -17,7 +18,7 @@ bool OutputFlags::shows_progress() const {
 }
 
 Exit fail(const Error& error) {
-    std::cerr << "rematlas: " << error.message << '\n';
+    std::cerr << "rematlas: " << on_one_line(error.message) << '\n';
     return error.kind == ErrorKind::negative ? Exit::negative : Exit::wrong_input;
 }
 

@@ -10,14 +10,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <unordered_set>
 #include <vector>
 
 namespace rematlas {
 namespace {
 
 constexpr std::int64_t kLargestFile = std::int64_t{4} << 30;
-constexpr int kDeepestJson = 200;
+constexpr std::size_t kDeepestJson = 200;
 constexpr int kMostLinks = 40;  // most symbolic links in a row, as in the kernel
 
 Error system_error(const std::filesystem::path& path, const char* action) {
@@ -57,23 +56,61 @@ std::filesystem::path behind_links(std::filesystem::path path) {
     return path;
 }
 
-/// Refuses repeated keys and deep nesting while the parser builds the document.
-class StrictCallback {
+/// Builds the document, and refuses repeated keys and deep nesting. (The parser's own callback looks at all
+/// elements of an array after each of them, so that long arrays would take a time that grows with the square.)
+class StrictBuilder : public nlohmann::json_sax<nlohmann::json> {
   public:
-    using Event = nlohmann::json::parse_event_t;
+    using json = nlohmann::json;
 
-    bool operator()(int depth, Event event, nlohmann::json& parsed) {
-        if (depth > kDeepestJson) throw std::runtime_error("nested deeper than 200 levels");
-        if (event == Event::object_start) keys_.emplace_back();
-        if (event == Event::object_end) keys_.pop_back();
-        if (event == Event::key && !keys_.back().insert(parsed.get_ref<const std::string&>()).second) {
-            throw std::runtime_error("key '" + parsed.get<std::string>() + "' occurs twice in one object");
-        }
+    json take() { return std::move(root_); }
+
+    bool null() override { return put(nullptr); }
+    bool boolean(bool value) override { return put(value); }
+    bool number_integer(json::number_integer_t value) override { return put(value); }
+    bool number_unsigned(json::number_unsigned_t value) override { return put(value); }
+    bool number_float(json::number_float_t value, const std::string&) override { return put(value); }
+    bool string(std::string& value) override { return put(std::move(value)); }
+    bool binary(json::binary_t& value) override { return put(std::move(value)); }
+    bool start_object(std::size_t) override { return open(json::object()); }
+    bool start_array(std::size_t) override { return open(json::array()); }
+    bool end_object() override { return close(); }
+    bool end_array() override { return close(); }
+    bool key(std::string& key) override {
+        const auto [place, is_new] = open_.back()->get_ref<json::object_t&>().try_emplace(key);
+        if (!is_new) throw std::runtime_error("key '" + key + "' occurs twice in one object");
+        value_ = &place->second;
         return true;
+    }
+    bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& failure) override {
+        if (const auto* known = dynamic_cast<const json::parse_error*>(&failure)) throw *known;
+        throw std::runtime_error(failure.what());
     }
 
   private:
-    std::vector<std::unordered_set<std::string>> keys_;
+    /// Puts the value where it belongs, and returns its place.
+    json* place(json value) {
+        if (open_.empty()) return &(root_ = std::move(value));
+        if (open_.back()->is_object()) return &(*value_ = std::move(value));
+        open_.back()->push_back(std::move(value));
+        return &open_.back()->back();
+    }
+    bool put(json value) {
+        place(std::move(value));
+        return true;
+    }
+    bool open(json container) {
+        if (open_.size() >= kDeepestJson) throw std::runtime_error("nested deeper than 200 levels");
+        open_.push_back(place(std::move(container)));
+        return true;
+    }
+    bool close() {
+        open_.pop_back();
+        return true;
+    }
+
+    json root_;
+    std::vector<json*> open_;  ///< the objects and arrays that have begun and have not ended
+    json* value_ = nullptr;    ///< where the value of the last key belongs
 };
 
 /// Returns the parser's message without its id, on one line.
@@ -87,6 +124,22 @@ std::string one_line(const std::string& what) {
         if (static_cast<unsigned char>(c) > 0x7e) c = '?';  // may be a byte that is not valid UTF-8
     }
     return text.substr(0, 300);
+}
+
+Result<nlohmann::json> parsed(std::string_view text, std::string_view name,
+                              nlohmann::json::input_format_t format) {
+    const std::string not_valid = std::string(name) + ": not valid JSON: ";
+    if (text.empty()) return Error{not_valid + std::string(kEmptyJson)};
+    try {
+        StrictBuilder builder;
+        nlohmann::json::sax_parse(text, &builder, format);
+        return builder.take();
+    } catch (const nlohmann::json::parse_error& failure) {
+        const bool is_cut = failure.byte > text.size();
+        return Error{not_valid + (is_cut ? std::string(kCutJson) : one_line(failure.what()))};
+    } catch (const std::exception& failure) {
+        return Error{not_valid + one_line(failure.what())};
+    }
 }
 
 }  // namespace
@@ -166,16 +219,11 @@ std::string sha256(std::string_view bytes) {
 }
 
 Result<nlohmann::json> parse_json(std::string_view text, std::string_view name) {
-    if (text.empty()) return Error{std::string(name) + ": not valid JSON: " + std::string(kEmptyJson)};
-    try {
-        return nlohmann::json::parse(text, StrictCallback());
-    } catch (const nlohmann::json::parse_error& failure) {
-        const bool is_cut = failure.byte > text.size();
-        return Error{std::string(name) +
-                     ": not valid JSON: " + (is_cut ? std::string(kCutJson) : one_line(failure.what()))};
-    } catch (const std::exception& failure) {
-        return Error{std::string(name) + ": not valid JSON: " + one_line(failure.what())};
-    }
+    return parsed(text, name, nlohmann::json::input_format_t::json);
+}
+
+Result<nlohmann::json> parse_cbor(std::string_view bytes, std::string_view name) {
+    return parsed(bytes, name, nlohmann::json::input_format_t::cbor);
 }
 
 }  // namespace rematlas

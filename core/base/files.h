@@ -36,5 +36,7 @@ inline constexpr std::string_view kCutJson = "it ends early, as a file that was 
 /// Parses JSON strictly: no duplicate keys, at most 200 levels deep. Errors are one line that starts with
 /// `name`. The line ends with `kEmptyJson` if the text is empty, and with `kCutJson` if the text ends early.
 Result<nlohmann::json> parse_json(std::string_view text, std::string_view name);
+/// Like `parse_json`, for a document in CBOR (RFC 8949).
+Result<nlohmann::json> parse_cbor(std::string_view bytes, std::string_view name);
 
 }  // namespace rematlas

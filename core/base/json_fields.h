@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/one_line.h"
 #include "core/base/result.h"
 
 namespace rematlas {
@@ -17,14 +18,6 @@ namespace rematlas {
 struct FieldError {
     std::string message;
 };
-
-/// Replaces each line break and control character by a blank, so that a message that quotes a file stays on
-/// one line.
-inline std::string on_one_line(std::string text) {
-    for (char& c : text)
-        if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-    return text;
-}
 
 class Fields {
   public:

@@ -9,6 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/one_line.h"
+
 namespace rematlas {
 namespace {
 
@@ -48,10 +50,6 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (failure != std::errc() || (end != text.data() + text.size() && *end == '.')) return std::nullopt;
     return number;
-}
-
-std::string quoted(std::string_view text) {
-    return "'" + std::string(text.substr(0, 60)) + "'";
 }
 
 /// Returns "1.5 GiB" for "1,5 GiB". Returns an empty text unless exactly one comma is in the text and a digit

@@ -1,5 +1,7 @@
 #include "core/schedule/pin.h"
 
+#include "core/base/one_line.h"
+
 namespace rematlas {
 
 std::string_view to_string(PinKind kind) {
@@ -15,13 +17,13 @@ Result<Pin> pin_of(std::string_view pattern, std::string_view kind) {
     for (const PinKind known : {PinKind::keep, PinKind::recompute}) {
         if (kind == to_string(known)) return Pin{std::string(pattern), known};
     }
-    return Error{"'" + std::string(kind.substr(0, 60)) + "' is neither keep nor recompute"};
+    return Error{quoted(kind) + " is neither keep nor recompute"};
 }
 
 Result<Pin> parse_pin(std::string_view text) {
     const std::size_t sign = text.rfind('=');
     if (sign == std::string_view::npos)
-        return Error{"'" + std::string(text) + "' is no pin such as 'blocks.*.attn=recompute'"};
+        return Error{quoted(text) + " is no pin such as 'blocks.*.attn=recompute'"};
     return pin_of(text.substr(0, sign), text.substr(sign + 1));
 }
 

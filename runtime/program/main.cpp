@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "core/base/one_line.h"
 #include "runtime/allocator/counting_allocator.h"
 #include "runtime/program/commands.h"
 
@@ -19,7 +20,7 @@ int main(int argc, char** argv) {
     const std::string_view command = argc > 1 ? argv[1] : "";
     if (!command.starts_with("-") && command != "capture" && command != "run" && command != "links") {
         std::fprintf(stderr, "rematlas: unknown command '%s': expected capture, run or links\n",
-                     argv[1] ? argv[1] : "");
+                     on_one_line(argv[1] ? argv[1] : "").c_str());
         return static_cast<int>(Exit::wrong_input);
     }
     Body body;
@@ -32,11 +33,11 @@ int main(int argc, char** argv) {
         std::fputs(app.help().c_str(), stdout);
         return 0;
     } catch (const CLI::ParseError& error) {
-        std::fprintf(stderr, "rematlas: %s\n", error.what());
+        std::fprintf(stderr, "rematlas: %s\n", on_one_line(error.what()).c_str());
         return static_cast<int>(Exit::wrong_input);
     }
     const Result<Exit> exit = body();
     if (exit) return static_cast<int>(*exit);
-    std::fprintf(stderr, "rematlas: %s\n", exit.error().message.c_str());
+    std::fprintf(stderr, "rematlas: %s\n", on_one_line(exit.error().message).c_str());
     return static_cast<int>(exit.error().kind == ErrorKind::negative ? Exit::negative : Exit::wrong_input);
 }

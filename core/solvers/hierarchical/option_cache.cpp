@@ -42,9 +42,10 @@ std::optional<CachedOptions> parse_cached(std::string_view bytes) {
     bytes.remove_prefix(kCacheVersion.size());
     const std::string_view body = bytes.substr(kDigest);
     if (sha256(body) != bytes.substr(0, kDigest)) return std::nullopt;
+    const Result<nlohmann::json> read = parse_cbor(body, "cache");
+    if (!read) return std::nullopt;
     try {
-        const nlohmann::json json = nlohmann::json::from_cbor(body);
-        CachedOptions found{.times = json.at("times"), .options = json.at("options")};
+        CachedOptions found{.times = read->at("times"), .options = read->at("options")};
         if (!all_below(found.options, found.times.size())) return std::nullopt;
         return found;
     } catch (const nlohmann::json::exception&) {

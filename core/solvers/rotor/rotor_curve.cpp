@@ -26,6 +26,7 @@ RotorLevel::RotorLevel(const FlatGraph& flat, RotorChain chain)
     : flat_(flat), chain_(std::move(chain)), full_(cost_of(flat, required_once(flat)).peak) {}
 
 void RotorLevel::fill(Bytes largest, int slots, const Deadline& deadline) {
+    if (chain_.stages.size() > RotorTable::kMostStages) return;
     table_.emplace(chain_.stages, most_beside(largest), slots);
     if (!table_->fill(deadline)) return;
     filled_ = true;

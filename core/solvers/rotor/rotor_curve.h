@@ -22,8 +22,8 @@ class RotorLevel {
 
     bool is_chain() const { return chain_.stages.size() >= 2; }
 
-    /// Fills the table for budgets up to `largest`. If the deadline passes before the table is full,
-    /// `best_within` finds nothing.
+    /// Fills the table for budgets up to `largest`. If the deadline passes before the table is full, or if
+    /// the chain has more than `RotorTable::kMostStages` stages, `best_within` finds nothing.
     void fill(Bytes largest, int slots, const Deadline& deadline);
     bool filled() const { return filled_; }
 

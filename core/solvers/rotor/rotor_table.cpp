@@ -129,6 +129,7 @@ EqualParts::EqualParts(const std::vector<RotorStage>& stages) {
         count_ += fresh;
         return at->second;
     };
+    part_.reserve(stages.size() * (stages.size() + 1) / 2);
     for (std::size_t t = 0; t < stages.size(); ++t) {
         const std::size_t row = part_.size() - t;
         for (std::size_t s = 0; s < t; ++s) part_.push_back(number(part_[row + s], other[t]));

@@ -74,6 +74,8 @@ class RotorTable {
     std::int64_t splits() const { return splits_; }
     bool exhaustive() const { return exhaustive_; }
 
+    static constexpr std::size_t kMostStages = 8192;           ///< for longer chains `EqualParts` alone would
+                                                               ///< take more than 128 MiB
     static constexpr std::int64_t kMostSplits = 600'000;       ///< enough for 150 stages that all differ
     static constexpr std::int64_t kStepsOfAll = 33'000'000;    ///< limit on `exact_` times the parts: 2,900
                                                                ///< steps at 150 stages that all differ

@@ -199,6 +199,8 @@ TEST_F(CommandLine, nonsense_is_a_usage_error_that_names_the_flag_or_file) {
     expect_error(run("solve " + g + " --budget 0"), 2, "--budget");
     expect_error(run("solve " + g + " --budget=-3GiB"), 2, "--budget");
     expect_error(run("solve " + g + " --budget lots"), 2, "lots");
+    expect_error(run("solve " + g + " --budget 'of\ntwo lines'"), 2, "two lines");
+    expect_error(run("inspect '/of\ntwo lines'"), 2, "two lines");
     expect_error(run("solve " + g), 2, "--budget");
     expect_error(run("solve " + g + " --budget 50% --solver magic"), 2, "magic");
     expect_error(run("solve " + g + " --budget 50% --time-limit never"), 2, "--time-limit");

@@ -99,6 +99,19 @@ TEST(Sha256, matches_the_standard_vector) {
     EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
+TEST(Cbor, is_read_as_the_same_text_is_and_refuses_deep_nesting) {
+    const nlohmann::json told = nlohmann::json::parse(
+        R"({"a": [1, -2, 18446744073709551615, 0.5, null, true, "text"], "b": {"c": []}})");
+    std::string bytes;
+    nlohmann::json::to_cbor(told, bytes);
+    EXPECT_EQ(*parse_cbor(bytes, "x"), told);
+    EXPECT_EQ(*parse_json(told.dump(), "x"), told);
+    for (std::size_t end = 0; end < bytes.size(); ++end)
+        EXPECT_FALSE(parse_cbor(std::string_view(bytes).substr(0, end), "x")) << end;
+    EXPECT_TRUE(parse_cbor(std::string(199, '\x81') + '\x01', "x"));  // arrays of one element
+    EXPECT_FALSE(parse_cbor(std::string(100'000, '\x81') + '\x01', "x"));
+}
+
 TEST(Json, repeated_keys_and_deep_nesting_are_refused) {
     EXPECT_FALSE(parse_json(R"({"a": 1, "a": 2})", "f"));
     EXPECT_TRUE(parse_json(R"({"a": {"a": 1}, "b": [{"a": 2}, {"a": 3}]})", "f"));

@@ -399,6 +399,26 @@ TEST(GraphFile, a_tensor_read_twice_by_one_op_is_needed_once) {
     EXPECT_EQ(read->ops[OpId(1)].inputs, std::vector<TensorId>{TensorId(1)});
 }
 
+/// A reader whose time grows with the square of the number of tensors would need minutes for this graph.
+TEST(GraphFile, graphs_of_two_hundred_thousand_ops_are_read) {
+    Graph graph;
+    graph.name = "long";
+    graph.tensors.push_back({"x", Bytes(8), TensorKind::input});
+    for (std::int32_t i = 0; i < 200'000; ++i) {
+        graph.tensors.push_back({"a" + std::to_string(i), Bytes(8)});
+        Op op;
+        op.name = "f";
+        op.time = Nanoseconds(1);
+        op.inputs = {TensorId(i)};
+        op.outputs = {TensorId(i + 1)};
+        graph.ops.push_back(op);
+    }
+    graph.results = {TensorId(200'000)};
+    const Result<Graph> read = parse_graph(graph_text(graph), "long");
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->ops.size(), 200'000u);
+}
+
 TEST(GraphFile, unknown_fields_are_left_alone) {
     json graph = json::parse(graph_text(small_graph()));
     graph["comment"] = "new";

@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+"""Kills the command line at random moments, and lets each of its calls fail: CSV of name,run,value,unit.
+
+    faults.py [kills] [calls] [--output FILE] [--kills N] [--each N] [--seed N]
+
+`kills`: a command is ended by SIGKILL after a random part of the time that it takes. Afterwards its output is
+the old file or a whole new one, and the same command on the same cache gives the right answer.
+`calls`: the library failing_calls.c lets the first call of `open`, `write`, `fsync`, `rename`, `mmap` or
+`malloc` fail, then the second, and so on, up to `--each` calls spread over all of them. The command must give
+the whole answer, or end with status 1 or 2 and one line on stderr, with the old output in place.
+
+REMATLAS_PROGRAMS names the build. One line for each fault is written to stderr.
+"""
+
+import argparse
+import collections
+import csv
+import dataclasses
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = pathlib.Path(os.environ.get("REMATLAS_PROGRAMS", ROOT / "build" / "release" / "bin")) / "rematlas"
+GRAPHS = ROOT / "resources" / "graphs"
+LIMIT = 60  # seconds after which a command hangs
+CALLS = {"open": 28, "write": 28, "fsync": 5, "rename": 30, "mmap": 12, "malloc": 12}  # with its errno
+OLD = b"the old file\n"
+
+
+@dataclasses.dataclass
+class Command:
+    """`words`: without the program; {out} is the output, {folder} the folder with graph, schedule, sweep."""
+
+    name: str
+    words: str
+    ending: str
+
+    def line(self, folder, out):
+        return [str(PROGRAM), *self.words.format(out=out, folder=folder).split()]
+
+
+COMMANDS = [
+    Command("solve", "solve {folder}/gpt.graph.json --budget 80% --time-limit 10s -o {out}", ".json"),
+    Command("sweep", "sweep {folder}/mlp.graph.json --solver dtr,chen-greedy --budgets 4 -o {out}", ".json"),
+    Command("export", "export {folder}/gpt.schedule.json -o {out}", ".plan"),
+    Command("report", "report {folder}/mlp.graph.json {folder}/mlp.sweep.json -o {out}", ".html"),
+    Command("draw", "draw {folder}/mlp.graph.json -o {out}", ".svg"),
+    Command("check", "check {folder}/gpt.graph.json {folder}/gpt.schedule.json --json", ""),
+    Command("policy", "export {folder}/gpt.schedule.json --format policy -o {out}", ".json"),
+]
+
+
+class Commands:
+    """A folder with the files that the commands read, and a cache that all of them share."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.cache = self.folder / "cache"
+        self.environment = os.environ | {"REMATLAS_CACHE": str(self.cache)}
+        for graph in GRAPHS.glob("*.json"):
+            shutil.copy(graph, self.folder)
+        self.must("solve gpt.graph.json --budget 80% --time-limit 10s -o gpt.schedule.json")
+        self.must("sweep mlp.graph.json --solver dtr --budgets 4 -o mlp.sweep.json")
+        self.commands = [command for command in COMMANDS if self.works(command)]
+
+    def must(self, words):
+        subprocess.run(
+            [PROGRAM, *words.split()], cwd=self.folder, env=self.environment, check=True, capture_output=True
+        )
+
+    def works(self, command):
+        """Says whether the command can be run here, and notes how long it takes."""
+        out = self.folder / ("wanted" + command.ending)
+        shutil.rmtree(self.cache, ignore_errors=True)
+        begin = time.monotonic()
+        done = self.run(command, out)
+        command.seconds = time.monotonic() - begin
+        command.wanted = self.answer(command, out, done)
+        if done.returncode:
+            print(f"left out: {command.name}: {done.stderr.strip()}", file=sys.stderr)
+        return done.returncode == 0
+
+    def run(self, command, out, more=None):
+        return subprocess.run(
+            command.line(self.folder, out),
+            env=self.environment | (more or {}),
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+            cwd=self.folder,
+        )
+
+    def answer(self, command, out, done):
+        """Returns what must be the same in each run: whether an output is there and whole."""
+        if not command.ending:
+            return bool(done.stdout.strip())
+        return out.exists() and self.is_whole(out)
+
+    def is_whole(self, out):
+        text = out.read_bytes()
+        if out.suffix == ".json":
+            try:
+                return bool(json.loads(text))
+            except ValueError:
+                return False
+        if out.suffix == ".plan":
+            checked = subprocess.run([PROGRAM, "inspect", out], capture_output=True, env=self.environment)
+            return checked.returncode == 0
+        return text.rstrip().endswith((b"</html>", b"</svg>"))
+
+    def strays(self, out):
+        """Returns the files beside the output that a command has left."""
+        return [path.name for path in out.parent.iterdir() if path != out]
+
+
+class Faults:
+    def __init__(self, options, commands):
+        self.options, self.commands = options, commands
+        self.counts, self.bad = collections.Counter(), collections.Counter()
+        self.random = random.Random(options.seed)
+
+    def tell(self, what, command, text):
+        self.bad[what] += 1
+        print(f"{what}: {command.name}: {text}", file=sys.stderr, flush=True)
+
+    def output(self, command):
+        folder = self.commands.folder / "out"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        out = folder / ("made" + (command.ending or ".json"))
+        out.write_bytes(OLD)
+        return out
+
+    def check_output(self, what, command, out, given=""):
+        if not command.ending:
+            return
+        if not out.exists():
+            self.tell(what, command, f"{given} the old output is gone")
+        elif out.read_bytes() != OLD and not self.commands.is_whole(out):
+            self.tell(what, command, f"{given} the output is half a file of {out.stat().st_size} bytes")
+
+    def kills(self):
+        for number in range(self.options.kills):
+            command = self.commands.commands[number % len(self.commands.commands)]
+            out = self.output(command)
+            if number % 3 == 0:
+                shutil.rmtree(self.commands.cache, ignore_errors=True)
+            process = subprocess.Popen(
+                command.line(self.commands.folder, out),
+                env=self.commands.environment,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            time.sleep(self.random.random() * 1.1 * command.seconds)
+            process.kill()
+            process.wait()
+            self.counts["kills"] += process.returncode == -signal.SIGKILL
+            self.check_output("kill", command, out)
+            if number % 7 == 0:
+                done = self.commands.run(command, out)
+                if done.returncode or not self.commands.answer(command, out, done):
+                    self.tell("kill", command, f"the next run fails: {done.stderr.strip()}")
+
+    def calls(self):
+        for command in self.commands.commands:
+            for name, number in CALLS.items():
+                at, step, last = 1, 1, self.last_call(command, name)
+                step = max(1, last // self.options.each)
+                while at <= last:
+                    self.fail(command, name, number, at)
+                    at += step if step == 1 else self.random.randint(1, 2 * step)
+
+    def library(self):
+        made = self.commands.folder / "failing_calls.so"
+        if not made.exists():
+            source = pathlib.Path(__file__).with_name("failing_calls.c")
+            subprocess.run(["cc", "-shared", "-fPIC", "-O1", source, "-o", made, "-ldl"], check=True)
+        return made
+
+    def run_failing(self, command, out, name, number, at):
+        report = self.commands.folder / "failed"
+        report.unlink(missing_ok=True)
+        shutil.rmtree(self.commands.cache, ignore_errors=True)
+        more = {"FAIL_CALL": name, "FAIL_AT": str(at), "FAIL_ERRNO": str(number), "FAIL_REPORT": str(report)}
+        done = self.commands.run(command, out, more | {"LD_PRELOAD": str(self.library())})
+        return done, report.exists()
+
+    def last_call(self, command, name):
+        """Returns the number of the last call of this function in the command."""
+        low, high = 0, 1
+        while self.run_failing(command, self.output(command), name, CALLS[name], high)[1]:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            has_failed = self.run_failing(command, self.output(command), name, CALLS[name], middle)[1]
+            low, high = (middle, high) if has_failed else (low, middle)
+        return low
+
+    def fail(self, command, name, number, at):
+        given = f"call {at} of {name}:"
+        out = self.output(command)
+        try:
+            done, has_failed = self.run_failing(command, out, name, number, at)
+        except subprocess.TimeoutExpired:
+            return self.tell("hang", command, given)
+        self.counts[name] += has_failed
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        if done.returncode < 0:
+            self.tell(
+                "crash", command, f"{given} ended by signal {-done.returncode}: {' '.join(lines)[:200]}"
+            )
+        elif done.returncode == 0 and not self.commands.answer(command, out, done):
+            self.tell("silent", command, f"{given} status 0 without an answer")
+        elif done.returncode not in (0, 1, 2, 3):
+            self.tell("status", command, f"{given} status {done.returncode}: {' '.join(lines)[:200]}")
+        elif done.returncode and len(lines) != 1:
+            self.tell(
+                "lines", command, f"{given} status {done.returncode} with {len(lines)} lines: {lines[:2]}"
+            )
+        elif strays := self.commands.strays(out):
+            self.tell("strays", command, f"{given} left {strays}")
+        self.check_output("output", command, out, given)
+
+    def rows(self):
+        for name, count in self.counts.items():
+            yield (name, 1, count, "")
+        for name in ("kill", "hang", "crash", "silent", "status", "lines", "strays", "output"):
+            yield (f"bad: {name}", 1, self.bad[name], "")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("parts", nargs="*", help="kills, calls; both by default")
+    parser.add_argument("--output")
+    parser.add_argument("--kills", type=int, default=1000)
+    parser.add_argument("--each", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        faults = Faults(options, Commands(folder))
+        for part in ("kills", "calls"):
+            if not options.parts or part in options.parts:
+                getattr(faults, part)()
+    rows = [("name", "run", "value", "unit"), *faults.rows()]
+    for row in rows:
+        print(",".join(map(str, row)))
+    if options.output:
+        with open(options.output, "w", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows)
+    sys.exit(1 if faults.bad else 0)
+
+
+if __name__ == "__main__":
+    main()

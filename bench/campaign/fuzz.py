@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Runs the fuzzers of a build by clang, and keeps what they find: CSV of name,run,value,unit.
+
+    fuzz.py [FORMAT ...] [--seconds S] [--jobs N] [--corpora FOLDER] [--output FILE]
+
+Each fuzzer starts from its corpus, its seeds and the files in resources/, and runs for `--seconds`. Then the
+corpus becomes the smallest set of files that reach the same code (libFuzzer's merge), without files over
+16 KiB, and at most 200 of them. Inputs that crash a fuzzer are written to failures/ beside the corpora. The
+CSV adds up: the time and the inputs of earlier runs in the file `--output` are included.
+
+    cmake --preset fuzz && cmake --build --preset fuzz
+"""
+
+import argparse
+import concurrent.futures
+import csv
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "fuzz" / "bin"
+RESOURCES = [ROOT / "resources" / name for name in ("graphs", "devices", "hosts", "links", "rank_links")]
+LARGEST, MOST = 16 << 10, 200  # bytes of a file, and files of a corpus
+UNITS = {"time": "CPU seconds", "inputs": "", "corpus": "bytes", "covered": "edges", "failures": ""}
+
+
+def fuzz(name, options) -> dict:
+    """Runs the fuzzer, and returns the values of its rows."""
+    program, corpus = BUILD / f"fuzz_{name}", options.corpora / name
+    corpus.mkdir(parents=True, exist_ok=True)
+    failures = options.corpora / "failures"
+    failures.mkdir(exist_ok=True)
+    seeds = [path for path in (ROOT / "tests" / "fuzz" / "seeds" / name, *RESOURCES) if path.exists()]
+    with tempfile.TemporaryDirectory() as made:
+        command = [
+            program,
+            f"-max_total_time={options.seconds}",
+            "-print_final_stats=1",
+            "-timeout=20",
+            "-rss_limit_mb=3000",
+            f"-max_len={LARGEST}",
+            f"-artifact_prefix={failures}/{name}-",
+            made,
+            corpus,
+            *seeds,
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        inputs = int((re.findall(r"stat::number_of_executed_units:\s+(\d+)", done.stderr) or ["0"])[0])
+        covered = [int(found) for found in re.findall(r" cov: (\d+)", done.stderr)]
+        if done.returncode:
+            print(f"{name}: {done.stderr[-2000:]}", file=sys.stderr, flush=True)
+        keep_smallest(program, [made, corpus], corpus)
+    return {
+        "time": options.seconds,
+        "inputs": inputs,
+        "corpus": sum(path.stat().st_size for path in corpus.iterdir()),
+        "covered": max(covered, default=0),
+        "failures": len(list(failures.glob(f"{name}-*"))),
+    }
+
+
+def keep_smallest(program, folders, corpus) -> None:
+    """Replaces the corpus by the smallest set of files in the folders that reaches the same code."""
+    with tempfile.TemporaryDirectory() as merged:
+        subprocess.run(
+            [program, "-merge=1", f"-max_len={LARGEST}", merged, *folders], capture_output=True, check=False
+        )
+        files = sorted(pathlib.Path(merged).iterdir(), key=lambda path: path.stat().st_size)
+        if not files:
+            return
+        for path in corpus.iterdir():
+            path.unlink()
+        for path in files[:MOST]:
+            shutil.copy(path, corpus / path.name)
+
+
+def earlier(path) -> dict:
+    """Returns the values of a CSV of this program by their names."""
+    if not path or not os.path.exists(path):
+        return {}
+    with open(path, newline="") as file:
+        return {row["name"]: int(row["value"]) for row in csv.DictReader(file)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("formats", nargs="*")
+    parser.add_argument("--seconds", type=int, default=120)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--corpora", type=pathlib.Path, default=ROOT / "tests" / "fuzz" / "corpora")
+    parser.add_argument("--output")
+    options = parser.parse_args()
+    names = options.formats or sorted(path.name.removeprefix("fuzz_") for path in BUILD.glob("fuzz_*"))
+    before = earlier(options.output)
+    rows = dict(before)
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as threads:
+        for name, found in zip(names, threads.map(lambda name: fuzz(name, options), names), strict=True):
+            for what, value in found.items():
+                adds_up = what in ("time", "inputs")
+                rows[f"{name}: {what}"] = value + (before.get(f"{name}: {what}", 0) if adds_up else 0)
+                print(f"{name}: {what},1,{rows[f'{name}: {what}']},{UNITS[what]}", flush=True)
+    if options.output:
+        with open(options.output, "w", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(("name", "run", "value", "unit"))
+            writer.writerows((name, 1, rows[name], UNITS[name.split(": ")[1]]) for name in sorted(rows))
+
+
+if __name__ == "__main__":
+    main()

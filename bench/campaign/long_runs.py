@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""Trains small models for very many steps: CSV of name,run,value,unit.
+
+    long_runs.py [WAY ...] [--steps N] [--output FILE]
+
+Each way trains one model under Rematlas and an equal one without, with the same batches, and compares losses
+in each step and weights at the end, bit by bit. Every hundredth part of the steps, the memory of the process
+is noted. `growth`: the slope of a line through these numbers, without the first fifth, in bytes a step.
+
+REMATLAS_PROGRAMS names the build.
+"""
+
+import argparse
+import contextlib
+import copy
+import csv
+import gc
+import pathlib
+import sys
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "runtime" / "python")]
+
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
+
+import rematlas  # noqa: E402
+
+WIDTH, BATCH = 32, 8
+
+
+class Raised(Exception):
+    """The forward raises this where it is told to."""
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(
+            *(
+                layer
+                for _ in range(4)
+                for layer in (
+                    nn.Linear(WIDTH, 4 * WIDTH),
+                    nn.GELU(),
+                    nn.Dropout(0.1),
+                    nn.Linear(4 * WIDTH, WIDTH),
+                    nn.LayerNorm(WIDTH),
+                )
+            )
+        )
+        self.raises = False
+
+    def forward(self, x):
+        half = len(self.layers) // 2
+        for number, layer in enumerate(self.layers):
+            if self.raises and number == half:
+                raise Raised
+            x = layer(x)
+        return x
+
+
+def resident() -> int:
+    """Returns the bytes of memory that the process has."""
+    pages = pathlib.Path("/proc/self/statm").read_text().split()[1]
+    return int(pages) * 4096
+
+
+def slope(values, distance) -> float:
+    """Returns the slope of the least-squares line through values that are `distance` steps apart."""
+    count = len(values)
+    middle, mean = (count - 1) / 2, sum(values) / count
+    above = sum((i - middle) * (value - mean) for i, value in enumerate(values))
+    return above / sum((i - middle) ** 2 for i in range(count)) / distance
+
+
+class Side:
+    """A model and its optimizer. `way`: how the steps are trained."""
+
+    def __init__(self, way, with_plan):
+        torch.manual_seed(0)
+        self.way, self.with_plan = way, with_plan
+        self.model = Model()
+        self.optimizer = self.new_optimizer()
+        self.begin()
+
+    def new_optimizer(self):
+        fused = self.way == "optimizer"
+        return torch.optim.AdamW(self.model.parameters(), 1e-4, fused=fused)
+
+    def begin(self):
+        if not self.with_plan or self.way == "eviction":
+            return
+        options = {"time_limit": 1.0}
+        if self.way == "optimizer":
+            options["optimizer"] = self.optimizer
+        rematlas.apply(self.model, "200KiB" if self.way == "bytes" else "75%", **options)
+
+    def restart(self):
+        states = copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict()))
+        self.model = Model()
+        self.model.load_state_dict(states[0])
+        self.optimizer = self.new_optimizer()
+        self.optimizer.load_state_dict(states[1])
+        self.begin()
+
+    def step(self, number, x) -> float:
+        torch.manual_seed(number)
+        if self.way == "restarts" and number % 1000 == 999:
+            self.restart()
+        if self.way == "evaluation" and number % 5 == 0:
+            self.model.eval()
+            with torch.no_grad():
+                self.model(x)
+            self.model.train()
+        if self.way == "raising" and number % 7 == 0:
+            self.model.raises = True
+            with contextlib.suppress(Raised):
+                self.model(x)
+            self.model.raises = False
+        evicts = self.with_plan and self.way == "eviction"
+        with rematlas.evict(self.model, "90%") if evicts else contextlib.nullcontext():
+            loss = self.model(x).square().mean()
+            loss.backward()
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        return loss.item()
+
+
+def batch(way, number):
+    rows = BATCH * (1 + number % 3) if way == "shapes" else BATCH
+    return torch.randn(rows, WIDTH, generator=torch.Generator().manual_seed(number))
+
+
+def train(way, steps) -> dict:
+    planned, plain = Side(way, True), Side(way, False)
+    memory, different, begin = [], 0, time.monotonic()
+    for number in range(steps):
+        x = batch(way, number)
+        different += planned.step(number, x) != plain.step(number, x)
+        if number == 20 and planned.way != "eviction":
+            rematlas.status(planned.model).wait()
+        if number % (steps // 100) == 0:
+            gc.collect()
+            memory.append(resident())
+    seconds = time.monotonic() - begin
+    pairs = zip(planned.model.parameters(), plain.model.parameters(), strict=True)
+    different += sum(not torch.equal(a, b) for a, b in pairs)
+    found = {"different": different, "growth": round(slope(memory[20:], steps // 100), 3)}
+    found |= {"most": max(memory) - memory[20], "seconds": round(seconds, 1)}
+    if planned.way != "eviction":
+        found["replayed"] = rematlas.status(planned.model).replayed
+    return found
+
+
+def train_in_threads(way, steps) -> dict:
+    found = [None, None]
+
+    def run(place):
+        found[place] = train("plan", steps)
+
+    threads = [threading.Thread(target=run, args=(place,)) for place in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found[0] | {"different": sum(one["different"] for one in found)}
+
+
+WAYS = {
+    **dict.fromkeys(("plan", "bytes", "optimizer", "shapes", "raising", "evaluation", "restarts"), train),
+    "eviction": train,
+    "threads": train_in_threads,
+}
+UNITS = {"growth": "bytes a step", "most": "bytes", "seconds": "seconds"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("ways", nargs="*", help=", ".join(WAYS))
+    parser.add_argument("--steps", type=int, default=100_000)
+    parser.add_argument("--output")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    rows = [("name", "run", "value", "unit")]
+    for way in options.ways or WAYS:
+        for what, value in WAYS[way](way, options.steps).items():
+            rows.append((f"{way}: {what}", 1, value, UNITS.get(what, "")))
+            print(",".join(map(str, rows[-1])), flush=True)
+    if options.output:
+        with open(options.output, "w", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows)
+
+
+if __name__ == "__main__":
+    main()

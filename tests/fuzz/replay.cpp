@@ -1,0 +1,99 @@
+// Calls a fuzzer with the files of folders, and with random changes of each of them.
+//
+//     fuzz_graph FOLDER ...
+//
+// If the fuzzer aborts or crashes, the input is written to failing_input in the working folder.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/base/files.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size);
+
+namespace {
+
+constexpr int kChanges = 40000;  // changed files in all
+
+const std::string* present = nullptr;  // the input of the call that runs
+
+void write_input(int signal) {
+    const int file = ::open("failing_input", O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    const bool is_written = ::write(file, present->data(), present->size()) >= 0;
+    std::signal(signal, SIG_DFL);
+    if (is_written) std::raise(signal);
+    std::_Exit(1);
+}
+
+void call(const std::string& text) {
+    present = &text;
+    LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
+}
+
+/// Returns the files of the folders in the order of their paths. A folder may be absent.
+std::vector<std::string> files_in(int count, char** folders) {
+    std::vector<std::filesystem::path> paths;
+    for (int i = 0; i < count; ++i) {
+        if (!std::filesystem::exists(folders[i])) continue;
+        for (const auto& entry : std::filesystem::directory_iterator(folders[i]))
+            paths.push_back(entry.path());
+    }
+    std::sort(paths.begin(), paths.end());
+    std::vector<std::string> texts;
+    for (const auto& path : paths)
+        if (auto text = rematlas::read_file(path)) texts.push_back(text.take());
+    return texts;
+}
+
+/// Changes, removes, repeats or takes from another file a few bytes.
+std::string changed(std::string text, const std::vector<std::string>& others, std::mt19937_64& random) {
+    const auto below = [&](std::size_t end) { return end ? static_cast<std::size_t>(random() % end) : 0; };
+    for (std::size_t changes = 1 + below(4); changes > 0; --changes) {
+        const std::size_t at = below(text.size() + 1), length = 1 + below(1 + text.size() / 8);
+        switch (below(5)) {
+            case 0:
+                text.insert(at, 1, static_cast<char>(random()));
+                break;
+            case 1:
+                text.erase(at, length);
+                break;
+            case 2:
+                text.insert(at, text.substr(below(text.size()), length));
+                break;
+            case 3: {
+                const std::string& other = others[below(others.size())];
+                text.replace(at, length, other.substr(below(other.size()), length));
+                break;
+            }
+            default:
+                if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << below(8)));
+        }
+    }
+    return text;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+    const std::vector<std::string> texts = files_in(count - 1, words + 1);
+    if (texts.empty()) {
+        std::fprintf(stderr, "%s: give folders that have files\n", words[0]);
+        return 2;
+    }
+    for (const int signal : {SIGABRT, SIGSEGV, SIGFPE, SIGILL, SIGBUS}) std::signal(signal, write_input);
+    std::mt19937_64 random(1);
+    for (const std::string& text : texts) call(text);
+    for (int i = 0; i < kChanges; ++i) call(changed(texts[random() % texts.size()], texts, random));
+    std::printf("%zu files and %d changes of them\n", texts.size(), kChanges);
+    return 0;
+}
