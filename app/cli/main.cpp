@@ -10,6 +10,7 @@
 #include "app/cli/built_in.h"
 #include "app/cli/command.h"
 #include "core/base/one_line.h"
+#include "core/base/out_of_memory.h"
 
 namespace rematlas {
 
@@ -27,6 +28,10 @@ void print_json(const nlohmann::json& object) {
 }
 
 namespace {
+
+[[gnu::constructor(101)]] void begin() {
+    end_with_a_line_if_memory_runs_out();
+}
 
 /// Fails if an argument is empty: it probably comes from a variable of a script that was not set. An empty
 /// argument does not stand for the default.
@@ -91,9 +96,7 @@ int main(int argc, char** argv) {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& failure) {
         if (failure.get_exit_code() == 0) return app.exit(failure);
-        std::string line = failure.what();
-        for (char& c : line) c = c == '\n' ? ' ' : c;
-        return static_cast<int>(fail(Error{line + " (see rematlas --help)"}));
+        return static_cast<int>(fail(Error{failure.what() + std::string(" (see rematlas --help)")}));
     } catch (const std::bad_alloc&) {
         return static_cast<int>(fail(Error{"out of memory"}));
     }

@@ -112,7 +112,8 @@ class Commands:
             except ValueError:
                 return False
         if out.suffix == ".plan":
-            checked = subprocess.run([PROGRAM, "inspect", out], capture_output=True, env=self.environment)
+            again = [PROGRAM, "draw", out, "-o", self.folder / "again.svg"]
+            checked = subprocess.run(again, capture_output=True, env=self.environment)
             return checked.returncode == 0
         return text.rstrip().endswith((b"</html>", b"</svg>"))
 

@@ -75,7 +75,7 @@ def keep_smallest(program, folders, corpus) -> None:
             return
         for path in corpus.iterdir():
             path.unlink()
-        for path in files[:MOST]:
+        for path in files[:: max(1, len(files) // MOST)][:MOST]:
             shutil.copy(path, corpus / path.name)
 
 

@@ -28,7 +28,7 @@ from torch import nn  # noqa: E402
 
 import rematlas  # noqa: E402
 
-WIDTH, BATCH = 32, 8
+WIDTH, BATCH = 16, 64
 
 
 class Raised(Exception):
@@ -96,7 +96,7 @@ class Side:
         options = {"time_limit": 1.0}
         if self.way == "optimizer":
             options["optimizer"] = self.optimizer
-        rematlas.apply(self.model, "200KiB" if self.way == "bytes" else "75%", **options)
+        rematlas.apply(self.model, "450KiB" if self.way == "bytes" else "75%", **options)
 
     def restart(self):
         states = copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict()))
@@ -121,7 +121,7 @@ class Side:
                 self.model(x)
             self.model.raises = False
         evicts = self.with_plan and self.way == "eviction"
-        with rematlas.evict(self.model, "90%") if evicts else contextlib.nullcontext():
+        with rematlas.evict(self.model, "450KiB") if evicts else contextlib.nullcontext():
             loss = self.model(x).square().mean()
             loss.backward()
         self.optimizer.step()

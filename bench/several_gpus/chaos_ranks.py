@@ -38,7 +38,7 @@ from rematlas.lifecycle import together  # noqa: E402
 WIDTH, HEAD, WORDS, BATCH, LENGTH, BLOCKS = 32, 8, 64, 4, 16, 2
 TIMEOUTS = {"runs": 20, "ends": 20}  # seconds, of the groups
 LEFT_OUT = set()  # events that do not happen
-SLOW = 110  # seconds until the ranks of a training say where they are
+SLOW = 17  # seconds until the ranks of a training say where they are
 EVERY = -1  # all ranks
 KINDS = ("gathered", "summed", "fsdp", "tensor", "ddp")
 PARALLEL = {

@@ -55,7 +55,7 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
 /// Returns "1.5 GiB" for "1,5 GiB". Returns an empty text unless exactly one comma is in the text and a digit
 /// follows the comma.
 std::string with_a_point(std::string_view text) {
-    std::string point(text.substr(0, 60));
+    std::string point = on_one_line(std::string(text.substr(0, 60)));
     const std::size_t comma = point.find(',');
     if (comma == point.npos || point.find(',', comma + 1) != point.npos || comma + 1 == point.size() ||
         !std::isdigit(static_cast<unsigned char>(point[comma + 1])))

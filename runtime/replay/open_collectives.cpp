@@ -34,8 +34,9 @@ bool OpenCollectives::must_end_before(const Open& open, const Step& step) const 
         return std::any_of(tensors.begin(), tensors.end(), holds);
     };
     if (any(op.outputs, is_used) || any(op.mutates, is_used)) return true;
-    // A run in place writes to the memory of an input.
-    return step.kind == StepKind::run_inplace ? any(op.inputs, is_used) : any(op.inputs, is_made);
+    // A kernel that can run in place writes to the memory of an input, or to a copy that its tensor has while
+    // the kernel runs (Overwrites).
+    return op.inplace.empty() ? any(op.inputs, is_made) : any(op.inputs, is_used);
 }
 
 void OpenCollectives::wait_for_uses_of(const Step& step) {

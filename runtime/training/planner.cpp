@@ -274,7 +274,7 @@ Planner::Planner(Graph graph, Tape tape)
 
 Planner::~Planner() {
     stop_.request_stop();
-    if (future_.valid()) future_.wait();
+    wait();
 }
 
 std::shared_ptr<Planner> Planner::on_absent_device(DeviceRuntime& device) const {
@@ -398,6 +398,8 @@ void Planner::start(SolveRequest request, int frames, Bytes beside, bool in_aren
     stop_.request_stop();
     wait();
     stop_ = {};
+    const std::lock_guard lock(mutex_);
+    future_ = {};
     answer_.reset();
     const Result<Bytes> budget = step_budget(request.budget, beside, frames);
     if (!budget) {
@@ -423,17 +425,28 @@ void Planner::start(SolveRequest request, int frames, Bytes beside, bool in_aren
         });
 }
 
-bool Planner::busy() const {
+bool Planner::is_solving() const {
     return future_.valid() && future_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
 }
 
+bool Planner::busy() const {
+    const std::lock_guard lock(mutex_);
+    return is_solving();
+}
+
 void Planner::wait() const {
-    if (future_.valid()) future_.wait();
+    std::shared_future<PlanAnswer> future;
+    {
+        const std::lock_guard lock(mutex_);
+        future = future_;
+    }
+    if (future.valid()) future.wait();
 }
 
 const PlanAnswer* Planner::answer() {
-    if (busy()) return nullptr;
-    if (future_.valid()) answer_ = future_.get();
+    const std::lock_guard lock(mutex_);
+    if (is_solving()) return nullptr;
+    if (future_.valid() && !answer_) answer_ = future_.get();
     return answer_ ? &*answer_ : nullptr;
 }
 

@@ -5,14 +5,30 @@ A rank asks for a plan by the digest of its graph, so the plan that it receives 
 tensors. The rank that asks first leads: it makes the plan. A rank with other shapes asks for another plan.
 """
 
+import atexit
+import contextlib
 import hashlib
 import json
+import threading
 import time
+import weakref
 
 import torch
 import torch.distributed as dist
 
-MEASURED = ("time_ns", "workspace_bytes")  # facts about an op that differ between processes
+at_exit = threading.Event()
+publishing = weakref.WeakSet()  # threads, see Shared.lead
+
+
+@atexit.register
+def end_threads() -> None:
+    at_exit.set()
+    for thread in list(publishing):
+        thread.join()
+
+
+# Facts about an op that differ between processes. A collective has a queue where no workspace was measured.
+MEASURED = ("time_ns", "workspace_bytes", "queue", "wire_bytes")
 
 
 def store():
@@ -56,17 +72,38 @@ class Shared:
         self.identity = ""  # a digest of the plan that the ranks share, once there is one
         # Another rank makes the plan, or it was made before for an equal step.
         self.is_received = self.store.add(f"{self.key}/asked", 1) > 1
+        self.lock = threading.Lock()
+        self.is_published = False
+
+    def lead(self, plan) -> None:
+        """Starts a thread that publishes the plan as soon as it is solved. The thread that trains may then be
+        waiting for another rank, and that rank for the plan."""
+
+        def publish() -> None:
+            while plan.busy():
+                if at_exit.wait(0.02):
+                    return
+            with contextlib.suppress(dist.DistError):  # the group has ended
+                self.publish(plan)
+
+        thread = threading.Thread(target=publish, name="rematlas plan", daemon=True)
+        publishing.add(thread)
+        thread.start()
 
     def publish(self, plan) -> None:
-        data = plan.to_bytes()
-        self.identity = hashlib.sha256(data).hexdigest()
-        self.answer(data)
-
-    def publish_refusal(self, why: str) -> None:
-        self.answer(b"!" + why.encode())
-
-    def answer(self, data: bytes) -> None:
-        self.store.set(self.key, data)
+        """Gives the other ranks the answer of the solver."""
+        with self.lock:
+            if self.is_published:
+                return
+            answer = plan.answer()
+            if answer.is_solved:
+                data = plan.to_bytes()
+                self.identity = hashlib.sha256(data).hexdigest()
+            else:
+                why = answer.error or "the leading rank found no plan within the budget"
+                data = b"!" + why.encode()
+            self.store.set(self.key, data)
+            self.is_published = True
 
     def waits(self) -> bool:
         """Says whether the leading rank may still answer."""

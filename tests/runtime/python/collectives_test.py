@@ -201,6 +201,11 @@ def called_in_eval_on_rank_1_once(module, step, *given):
     return module(*given)
 
 
+def called_in_eval_on_rank_1_at_first(module, step, *given):
+    module.train(not (dist.get_rank() == 1 and step < 2))
+    return module(*given)
+
+
 def watched_on_rank_1_once(module, step, *given):
     with FlopCounterMode(display=False) if dist.get_rank() == 1 and step == 8 else contextlib.nullcontext():
         return module(*given)
@@ -237,6 +242,7 @@ class Training:
     given: typing.Callable = nothing
     call: typing.Callable = called
     is_disturbed: bool = False
+    waits: tuple = (0, 1)  # the ranks that wait for their plan after each step
     ranks: int = 2
 
 
@@ -264,7 +270,7 @@ def train(module, rank, training, with_plan):
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
-        if with_plan and not training.is_disturbed:
+        if with_plan and not training.is_disturbed and rank in training.waits:
             rematlas.status(module).wait()
         losses.append(loss.item())
     return losses
@@ -354,6 +360,14 @@ class SeveralProcesses(unittest.TestCase):
                 states = self.outcomes(ShardedBlock, call=call)
                 self.assertEqual([state for state, *_ in states], ["planned", "planned"], states)
                 self.assertTrue(all(replayed > 0 for *_, replayed in states), states)
+
+    def test_a_rank_that_waits_for_its_plan_alone(self):
+        for rank in (0, 1):  # either may make the plan
+            self.expect_planned(ShardedBlock, waits=(rank,))
+
+    def test_a_rank_whose_first_forwards_are_in_eval_mode(self):
+        states = self.outcomes(ShardedBlock, call=called_in_eval_on_rank_1_at_first)
+        self.assertEqual([state for state, *_ in states], ["planned", "planned"], states)
 
     def test_a_first_forward_that_fails_on_one_rank(self):
         self.expect_planned(ShardedBlock, call=left_out_after_an_error_on_rank_1)

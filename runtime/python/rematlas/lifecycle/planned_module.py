@@ -91,7 +91,7 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
             return self.forward(*args, **kwargs)
         except BaseException:
             self.peaks.note_failed()
-            self.together.has_failed = True
+            self.together.note_failed()
             raise
         finally:
             self.state.note_forward_is_over()
@@ -113,9 +113,11 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
             return self.form.run_original(args, kwargs)
         if not module.training or not torch.is_grad_enabled():
             self.peaks.note_runner(Runner.EVALUATED)
-            if torch.is_grad_enabled():  # the other ranks may be training
-                self.together.run_original()
-            return self.form.run_original(args, kwargs)
+            if not torch.is_grad_enabled():
+                return self.form.run_original(args, kwargs)
+            self.together.run_original()  # the other ranks may be training
+            with self.together.watching():
+                return self.form.run_original(args, kwargs)
         bystander = modes.bystander()
         if bystander is not None:
             return self.leave_alone(bystander, args, kwargs)
@@ -157,6 +159,7 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
         if not form.is_sharded:
             return
         self.together.note(form.process_groups())
+        self.together.gathers_once = form.reduces
         why = form.why_never or self.options.why_not_sharded()
         self.fallback.note_sharded()
         self.peaks.can_evict = False

@@ -44,11 +44,8 @@ class Planning(Unplanned):
         answer = plan.compiled.answer()
         call_plan.note_answer(answer)
         if shared is not None:
-            if answer.is_solved:
-                shared.publish(plan.compiled)
-                plan.identity = shared.identity
-            else:
-                shared.publish_refusal(answer.error or "the leading rank found no plan within the budget")
+            shared.publish(plan.compiled)
+            plan.identity = shared.identity
         if answer.error is not None:
             call_plan.refuse(answer.error)
         elif answer.infeasible is None:

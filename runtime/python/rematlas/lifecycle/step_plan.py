@@ -161,6 +161,8 @@ class StepPlan:
         self.compiled.start(
             owner.options, frames=self.frames, other_bytes=self.other_bytes, device=owner.device()
         )
+        if self.shared is not None:
+            self.shared.lead(self.compiled)
 
     def bind(self, watch, owner) -> None:
         """Makes the solved schedule ready to run. Raises RuntimeError."""

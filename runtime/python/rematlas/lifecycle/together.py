@@ -12,6 +12,7 @@ import enum
 import hashlib
 import itertools
 import logging
+import time
 
 import torch.distributed as dist
 
@@ -55,7 +56,8 @@ class Together:
         self.unequal = 0  # forwards in a row whose ranks have unequal plans
         self.groups = []  # names of the process groups, in the order in which the step was seen to use them
         self.meetings = 0  # how often the ranks have told each other their course
-        self.has_failed = False  # the forward after the last meeting raised an error
+        self.failed_at = None  # `begun` when the forward after the last meeting raised an error
+        self.gathers_once = False  # FSDP2: a forward that is tried again does not gather again
         self.last = None  # what the ranks agreed on last, and how many collectives had begun until then
 
     @property
@@ -146,13 +148,10 @@ class Together:
         """Waits for all ranks. Returns the course that all of them can take, and a rank's reason if it is
         REFUSED. `plan`: a text that is equal on ranks with the same plan. `why`: this rank's reason for
         REFUSED. Raises RuntimeError if a rank does not come within the timeout of its process group."""
-        begun = self.begun()
-        if self.has_failed and self.last is not None and self.last[1] == begun:
-            # The forward failed before its first collective, and is tried again. The other ranks may be
-            # waiting in that collective.
-            self.has_failed = False
+        begun, failed_at = self.begun(), self.failed_at
+        self.failed_at = None
+        if self.last is not None and self.is_tried_again(begun, failed_at):
             return self.last[0]
-        self.has_failed = False
         self.meetings += 1
         are_unequal = False
         for group in self.groups:
@@ -163,9 +162,21 @@ class Together:
         self.last = (common, why), begun
         return common, why
 
+    def note_failed(self) -> None:
+        """Called when a forward has raised an error."""
+        self.failed_at = self.begun()
+
+    def is_tried_again(self, begun, failed_at) -> bool:
+        """Says whether the forward after the last meeting failed and is tried again, while the other ranks
+        may be waiting in its next collective: if it failed before its first collective, or if FSDP2 has kept
+        what the failed forward gathered and has begun nothing since."""
+        (common, _), at_meeting = self.last
+        keeps = self.gathers_once and common is Course.ORIGINAL and begun == failed_at
+        return failed_at is not None and (keeps or begun == at_meeting)
+
     def begun(self) -> list[int]:
         """Returns for each group how many collectives it has begun."""
-        counts = counts_of_collectives()
+        counts = counts_of_collectives() if self.groups else {}
         return [counts.get(group, 0) for group in self.groups]
 
     def meet_group(self, group, course, plan, why) -> tuple[Course, str]:
@@ -183,13 +194,11 @@ class Together:
             store.set(place + "common", bytes([common_course(count, are_same)]))
             self.forget(store, self.place(group, self.meetings - 1))
         timeout = timeout_of(process_group)
-        try:
-            store.wait([place + "common"], timeout)
-        except dist.DistStoreError as error:
+        if not is_there_within(timeout, store, place + "common"):
             raise RuntimeError(
                 f"rematlas: not all {size} ranks have come to forward {self.meetings} of {self.name} within"
                 f" {timeout}: the logs of the other ranks tell why"
-            ) from error
+            )
         common = Course(store.get(place + "common")[0])
         return common, store.get(place + "why").decode() if common is Course.REFUSED else ""
 
@@ -211,6 +220,19 @@ def counts_of_collectives() -> dict[str, int]:
         with contextlib.suppress(RuntimeError):
             counts[group.group_name] = group._get_sequence_number_for_group()
     return counts
+
+
+def is_there_within(timeout, store, key) -> bool:
+    """Waits until the store has the key. Returns False if it has not after this time. `Store.wait` would keep
+    the store's connection from the thread that publishes this rank's plan, for which another rank may be
+    waiting before it comes here."""
+    end, pause = time.monotonic() + timeout.total_seconds(), 0.0002
+    while not store.check([key]):
+        if time.monotonic() > end:
+            return False
+        time.sleep(pause)
+        pause = min(2 * pause, 0.01)
+    return True
 
 
 def timeout_of(process_group) -> datetime.timedelta:
