@@ -27,6 +27,7 @@ from torch.distributed.tensor.parallel import (
 )
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
+from torch.utils.flop_counter import FlopCounterMode
 
 import rematlas
 from parallel_test import free_port
@@ -109,6 +110,8 @@ class Case:
     accumulate: int = 1
     syncs_each: bool = True
     clip: float | None = None
+    evaluates_at: int | None = None  # the step after which all ranks evaluate
+    watched_at: int | None = None  # the step that rank 1 runs under a dispatch mode
     dies_at: int | None = None  # the step before which rank 1 ends
     backend: str = "gloo"
     steps: int = 12
@@ -227,8 +230,10 @@ def train(case, rank, with_plan):
                 words = words[: BATCH // 2]
             if case.is_disturbed:
                 time.sleep(delays.random() / 20)
+            is_watched = rank == 1 and step == case.watched_at
             with loss_parallel() if case.loss_of_parts else contextlib.nullcontext():
-                logits = sum(model(words) for _ in range(case.forwards)).flatten(0, 1)
+                with FlopCounterMode(display=False) if is_watched else contextlib.nullcontext():
+                    logits = sum(model(words) for _ in range(case.forwards)).flatten(0, 1)
                 loss = functional.cross_entropy(
                     logits if case.loss_of_parts else logits.float(), words.flatten()
                 )
@@ -240,6 +245,11 @@ def train(case, rank, with_plan):
             nn.utils.clip_grad_norm_(model.parameters(), case.clip)
         optimizer.step()
         optimizer.zero_grad()
+        if step == case.evaluates_at:
+            model.eval()
+            with torch.no_grad():
+                losses.append(local(model(words)).square().mean().item())
+            model.train()
         if case.restart and step == case.steps // 2:
             model, optimizer = restarted(model, case, optimizer)
             if with_plan:
@@ -375,6 +385,10 @@ class Loops(SeveralProcesses):
     def test_the_others_end_with_an_error_when_a_rank_has_ended(self):
         for step in (1, 8):  # recorded, planned
             self.expect_errors(run_until_error, Case(dies_at=step))
+
+    def test_a_rank_that_is_watched_after_an_evaluation(self):
+        """The evaluation leaves weights gathered, which all ranks or none must gather again."""
+        self.expect_planned(evaluates_at=0, watched_at=1)
 
     def test_what_no_plan_can_gather_is_refused_by_name(self):
         self.expect_refused(

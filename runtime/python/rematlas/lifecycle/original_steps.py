@@ -66,12 +66,17 @@ class OriginalSteps:
         finally:
             self.is_forwarding = False
 
+    def run_original_together(self) -> None:
+        """Called before a forward that this rank runs by the original, whatever the other ranks can do."""
+        self.form.left_alone()  # frees weights that an evaluation has left gathered, as the other ranks do
+        self.together.run_original()
+
     def leave_alone(self, bystander, args, kwargs):
         """Runs the original, because the bystander watches or replaces the ops of the call."""
         about = self.fallback.about_the_budget(None)
         if about and not bystander.allows_eviction:
             about = ", and may go beyond the budget"
-        self.together.run_original()
+        self.run_original_together()
         self.refusals.note_left_alone(f"under {bystander.name}", bystander.advice, about)
         if bystander.allows_eviction:
             return self.run_original(args, kwargs)

@@ -115,7 +115,7 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
             self.peaks.note_runner(Runner.EVALUATED)
             if not torch.is_grad_enabled():
                 return self.form.run_original(args, kwargs)
-            self.together.run_original()  # the other ranks may be training
+            self.run_original_together()  # the other ranks may be training
             with self.together.watching():
                 return self.form.run_original(args, kwargs)
         bystander = modes.bystander()

@@ -125,7 +125,9 @@ UNREDUCED = LeftAlone(
 
 
 def left_alone(state) -> LeftAlone | None:
-    """Says why FSDP2 itself must run the call that begins; None if a plan can run it."""
+    """Says why FSDP2 itself must run the call that begins; None if a plan can run it. Frees weights that are
+    still gathered, since the plan gathers them. All ranks must call this, because a rank that gathers and a
+    rank that does not would exchange wrong data."""
     if getattr(state._state_ctx, "manual_backward_finalization", False):
         return LeftAlone(
             "whose backward the program ends itself (set_manual_backward_finalization)",
