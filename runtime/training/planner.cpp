@@ -291,15 +291,6 @@ std::shared_ptr<Planner> Planner::on_absent_device(DeviceRuntime& device) const 
     return planner;
 }
 
-Result<std::shared_ptr<Planner>> Planner::with_rank_costs(const RankCosts& costs) const {
-    Graph graph = *graph_;
-    graph.replay = nullptr;
-    if (Result<void> added = add_rank_costs(graph, tape_, costs); !added) return added.error();
-    std::shared_ptr<Planner> planner(new Planner(std::move(graph), tape_));
-    planner->kept_by_loss_ = kept_by_loss_;
-    return planner;
-}
-
 std::shared_ptr<Planner> Planner::with(Graph graph, Tape tape) {
     return std::shared_ptr<Planner>(new Planner(std::move(graph), std::move(tape)));
 }

@@ -5,6 +5,7 @@
 
 #include "runtime/capture/record_step.h"
 #include "runtime/dispatch/collectives.h"
+#include "runtime/training/planner.h"
 #include "runtime/training/process_groups.h"
 
 namespace rematlas {
@@ -62,6 +63,15 @@ Result<void> add_rank_costs(Graph& graph, const Tape& tape, const RankCosts& cos
     }
     add_provenance(graph, {{"links_between_ranks", costs.links_given}});
     return {};
+}
+
+Result<std::shared_ptr<Planner>> Planner::with_rank_costs(const RankCosts& costs) const {
+    Graph graph = *graph_;
+    graph.replay = nullptr;
+    if (Result<void> added = add_rank_costs(graph, tape_, costs); !added) return added.error();
+    std::shared_ptr<Planner> planner(new Planner(std::move(graph), tape_));
+    planner->kept_by_loss_ = kept_by_loss_;
+    return planner;
 }
 
 }  // namespace rematlas
