@@ -112,6 +112,7 @@ class Case:
     clip: float | None = None
     evaluates_at: int | None = None  # the step after which all ranks evaluate
     watched_at: int | None = None  # the step that rank 1 runs under a dispatch mode
+    fails_at: int | None = None  # the step in which rank 1's forward fails first, and is called again
     dies_at: int | None = None  # the step before which rank 1 ends
     backend: str = "gloo"
     steps: int = 12
@@ -126,11 +127,14 @@ class Model(nn.Module):
     def __init__(self, case):
         super().__init__()
         self.case = case
+        self.fails = False
         self.embedding = nn.Embedding(case.words, WIDTH)
         self.blocks = nn.ModuleList(case.block() for _ in range(BLOCKS))
         self.norm, self.head = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, case.words)
 
     def forward(self, words):
+        if self.fails:
+            raise ValueError("this forward fails")
         x = self.embedding(words)
         for block in self.blocks:
             around = self.case.checkpoints == "around"
@@ -230,6 +234,11 @@ def train(case, rank, with_plan):
                 words = words[: BATCH // 2]
             if case.is_disturbed:
                 time.sleep(delays.random() / 20)
+            if rank == 1 and step == case.fails_at:
+                model.fails = True
+                with contextlib.suppress(ValueError):
+                    model(words)
+                model.fails = False
             is_watched = rank == 1 and step == case.watched_at
             with loss_parallel() if case.loss_of_parts else contextlib.nullcontext():
                 with FlopCounterMode(display=False) if is_watched else contextlib.nullcontext():
@@ -385,6 +394,10 @@ class Loops(SeveralProcesses):
     def test_the_others_end_with_an_error_when_a_rank_has_ended(self):
         for step in (1, 8):  # recorded, planned
             self.expect_errors(run_until_error, Case(dies_at=step))
+
+    def test_a_forward_that_fails_on_one_rank_and_is_called_again(self):
+        for step in (0, 1, 9):  # before the ranks agree, recorded, planned
+            self.expect_planned(fails_at=step)
 
     def test_a_rank_that_is_watched_after_an_evaluation(self):
         """The evaluation leaves weights gathered, which all ranks or none must gather again."""

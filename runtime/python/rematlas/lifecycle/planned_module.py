@@ -91,7 +91,7 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
             return self.forward(*args, **kwargs)
         except BaseException:
             self.peaks.note_failed()
-            self.together.note_failed()
+            self.together.note_failed(self.form is not None and self.form.keeps_what_it_gathered())
             raise
         finally:
             self.state.note_forward_is_over()
@@ -159,7 +159,6 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
         if not form.is_sharded:
             return
         self.together.note(form.process_groups())
-        self.together.gathers_once = form.reduces
         why = form.why_never or self.options.why_not_sharded()
         self.fallback.note_sharded()
         self.peaks.can_evict = False

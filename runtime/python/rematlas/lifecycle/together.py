@@ -57,7 +57,8 @@ class Together:
         self.groups = []  # names of the process groups, in the order in which the step was seen to use them
         self.meetings = 0  # how often the ranks have told each other their course
         self.failed_at = None  # `begun` when the forward after the last meeting raised an error
-        self.gathers_once = False  # FSDP2: a forward that is tried again does not gather again
+        self.has_kept = False  # that forward has kept all that it had gathered
+        self.tries_again = False  # the present forward is that forward, tried again
         self.last = None  # what the ranks agreed on last, and how many collectives had begun until then
 
     @property
@@ -117,8 +118,10 @@ class Together:
                 call_plan.refuse(UNEQUAL)
         form = call_plan.owner.form
         form.is_own = form.is_sharded and common >= Course.RECORDED
+        if not self.tries_again:
+            form.left_over = {}
         if mine is Course.RECORDED:
-            return form.is_sharded and common is Course.ORIGINAL
+            return form.is_sharded and (common is Course.ORIGINAL or bool(form.left_over))
         return mine > Course.RECORDED and common <= Course.RECORDED
 
     def run_original(self) -> None:
@@ -150,7 +153,8 @@ class Together:
         REFUSED. Raises RuntimeError if a rank does not come within the timeout of its process group."""
         begun, failed_at = self.begun(), self.failed_at
         self.failed_at = None
-        if self.last is not None and self.is_tried_again(begun, failed_at):
+        self.tries_again = self.last is not None and self.is_tried_again(begun, failed_at)
+        if self.tries_again:
             return self.last[0]
         self.meetings += 1
         are_unequal = False
@@ -162,17 +166,16 @@ class Together:
         self.last = (common, why), begun
         return common, why
 
-    def note_failed(self) -> None:
-        """Called when a forward has raised an error."""
-        self.failed_at = self.begun()
+    def note_failed(self, has_kept) -> None:
+        """Called when a forward has raised an error. `has_kept`: it has kept all that it had gathered."""
+        self.failed_at, self.has_kept = self.begun(), has_kept
 
     def is_tried_again(self, begun, failed_at) -> bool:
         """Says whether the forward after the last meeting failed and is tried again, while the other ranks
-        may be waiting in its next collective: if it failed before its first collective, or if FSDP2 has kept
-        what the failed forward gathered and has begun nothing since."""
-        (common, _), at_meeting = self.last
-        keeps = self.gathers_once and common is Course.ORIGINAL and begun == failed_at
-        return failed_at is not None and (keeps or begun == at_meeting)
+        may be waiting in its next collective: if it failed before its first collective, or if it has kept
+        what it had gathered, and this rank has begun nothing since."""
+        at_meeting = self.last[1]
+        return failed_at is not None and begun == (failed_at if self.has_kept else at_meeting)
 
     def begun(self) -> list[int]:
         """Returns for each group how many collectives it has begun."""

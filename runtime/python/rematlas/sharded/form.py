@@ -34,6 +34,12 @@ class PlainForm:
 
     def __init__(self, module):
         self.module = module
+        # By group: what a forward had gathered that failed before it let any of it go. FSDP2 keeps this, too.
+        self.left_over = {}
+
+    def keeps_what_it_gathered(self) -> bool:
+        """Says whether the forward that has failed just now gathers nothing again if it is tried again."""
+        return (self.reduces and not self.is_own) or bool(self.left_over)
 
     def run_original(self, args, kwargs):
         return self.module.forward(*args, **kwargs)
@@ -186,6 +192,9 @@ class OwnStep:
             ]
             for _, state in form.states
         }
+        for group in self.all_groups():
+            group.left_over = form.left_over.pop(group.group, None)
+        self.has_let_go = False  # the forward of a module is over, and its parameters are not whole any more
         gathered = {
             id(parameter.sharded_param)
             for groups in self.groups.values()
@@ -207,6 +216,14 @@ class OwnStep:
                     return form.module.forward(*args, **kwargs)
                 args, kwargs = own.before(*fsdp.on_device(own.state, args, kwargs))
                 return own.after(args, form.module.forward(*args, **kwargs))
+        except BaseException:
+            if not self.has_let_go:
+                form.left_over = {
+                    group.group: [whole.detach() for whole in group.entered]
+                    for group in self.all_groups()
+                    if group.entered is not None
+                }
+            raise
         finally:
             form.step = outer
             for group in self.all_groups():
@@ -285,6 +302,7 @@ class OwnStep:
         if not is_backward():
             for group in self.groups[state]:
                 group.leave()
+            self.has_let_go = True
             for tensor in tensors_of(output):
                 if tensor.requires_grad:
                     tensor.register_hook(lambda gradient: self.before_backward(state))

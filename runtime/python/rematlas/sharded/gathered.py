@@ -72,6 +72,8 @@ class GroupInStep:
         self.storages = storages
         self.attributes = [fsdp.Attributes(parameter) for parameter in self.parameters]
         self.again = None  # the wholes, gathered again for the backward
+        self.entered = None  # the wholes, while the forward of the module runs
+        self.left_over = None  # the wholes of a forward that failed and is tried again
         # The histories of the attributes, from the first call of the module on. By them autograd adds the
         # gradients of several calls before they are reduced, as under FSDP2.
         self.histories = histories
@@ -81,6 +83,9 @@ class GroupInStep:
 
     def gather(self, shards) -> list:
         """Returns the whole parameters, plain tensors."""
+        if self.left_over is not None:
+            wholes, self.left_over = self.left_over, None
+            return wholes
         wholes = [None] * len(shards)
         for places in self.bundles():
             parts = [self.cast(self.parameters[place], shards[place]) for place in places]
@@ -136,6 +141,7 @@ class GroupInStep:
                 ]
         for tensor, attributes in zip(made, self.attributes):
             attributes.set(tensor)
+        self.entered = None if is_backward() else wholes
         self.noted = [] if is_backward() else [storage_of(whole) for whole in wholes]
         for place, storage in enumerate(self.noted):
             self.storages[storage] = self, place
@@ -167,7 +173,7 @@ class GroupInStep:
         """Sets the attributes back to the shards, when the forward of the module is over."""
         for storage in self.noted:
             self.storages.pop(storage, None)
-        self.noted = []
+        self.noted, self.entered = [], None
         self.set_back()
 
     def set_back(self) -> None:
