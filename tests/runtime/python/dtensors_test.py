@@ -113,6 +113,7 @@ class Case:
     evaluates_at: int | None = None  # the step after which all ranks evaluate
     watched_at: int | None = None  # the step that rank 1 runs under a dispatch mode
     fails_at: int | None = None  # the step in which rank 1's forward fails first, and is called again
+    fails_everywhere_at: int | None = None  # all forwards of this step fail first, and weights change
     dies_at: int | None = None  # the step before which rank 1 ends
     backend: str = "gloo"
     steps: int = 12
@@ -234,11 +235,16 @@ def train(case, rank, with_plan):
                 words = words[: BATCH // 2]
             if case.is_disturbed:
                 time.sleep(delays.random() / 20)
-            if rank == 1 and step == case.fails_at:
+            if step == case.fails_everywhere_at or (rank == 1 and step == case.fails_at):
                 model.fails = True
                 with contextlib.suppress(ValueError):
                     model(words)
                 model.fails = False
+            if step == case.fails_everywhere_at:
+                model.reshard()
+                with torch.no_grad():
+                    for parameter in model.parameters():
+                        local(parameter).mul_(1.01)
             is_watched = rank == 1 and step == case.watched_at
             with loss_parallel() if case.loss_of_parts else contextlib.nullcontext():
                 with FlopCounterMode(display=False) if is_watched else contextlib.nullcontext():
@@ -398,6 +404,9 @@ class Loops(SeveralProcesses):
     def test_a_forward_that_fails_on_one_rank_and_is_called_again(self):
         for step in (0, 1, 9):  # before the ranks agree, recorded, planned
             self.expect_planned(fails_at=step)
+
+    def test_weights_that_change_after_a_forward_that_fails(self):
+        self.expect_planned(fails_everywhere_at=1)
 
     def test_a_rank_that_is_watched_after_an_evaluation(self):
         """The evaluation leaves weights gathered, which all ranks or none must gather again."""

@@ -51,7 +51,7 @@ class OriginalSteps:
                 step.release(SEVERAL_FORWARDS)
         self.refusals.refuse_module(SEVERAL_FORWARDS)
         self.together.refuse(SEVERAL_FORWARDS)
-        self.form.joined, self.form.is_own = self.form.last, True
+        self.form.joined, self.form.is_own, self.form.left_over = self.form.last, True, {}
         try:
             return self.run_original(args, kwargs)
         finally:

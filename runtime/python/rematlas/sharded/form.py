@@ -34,7 +34,8 @@ class PlainForm:
 
     def __init__(self, module):
         self.module = module
-        # By group: what a forward had gathered that failed before it let any of it go. FSDP2 keeps this, too.
+        # By group: what a forward had gathered that failed before it let any of it go, and the versions of
+        # the shards. FSDP2 keeps gathered weights, too.
         self.left_over = {}
 
     def keeps_what_it_gathered(self) -> bool:
@@ -193,7 +194,8 @@ class OwnStep:
             for _, state in form.states
         }
         for group in self.all_groups():
-            group.left_over = form.left_over.pop(group.group, None)
+            wholes, versions = form.left_over.pop(group.group, (None, None))
+            group.left_over = wholes if versions == group.versions() else None
         self.has_let_go = False  # the forward of a module is over, and its parameters are not whole any more
         gathered = {
             id(parameter.sharded_param)
@@ -219,7 +221,7 @@ class OwnStep:
         except BaseException:
             if not self.has_let_go:
                 form.left_over = {
-                    group.group: [whole.detach() for whole in group.entered]
+                    group.group: ([whole.detach() for whole in group.entered], group.versions())
                     for group in self.all_groups()
                     if group.entered is not None
                 }

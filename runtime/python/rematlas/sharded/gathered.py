@@ -95,6 +95,10 @@ class GroupInStep:
                 wholes[place] = whole.narrow(0, 0, size.numel()).view(size)
         return wholes
 
+    def versions(self) -> list:
+        """Returns numbers that change when the shards change."""
+        return [parameter.sharded_param._local_tensor._version for parameter in self.parameters]
+
     def bundles(self) -> list:
         """Returns lists of positions. The parameters of a list are gathered by one collective."""
         found = {}
