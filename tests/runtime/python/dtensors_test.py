@@ -113,7 +113,7 @@ class Case:
     evaluates_at: int | None = None  # the step after which all ranks evaluate
     watched_at: int | None = None  # the step that rank 1 runs under a dispatch mode
     fails_at: int | None = None  # the step in which rank 1's forward fails first, and is called again
-    fails_everywhere_at: int | None = None  # all forwards of this step fail first, and weights change
+    fails_everywhere_at: int | None = None  # under plans, its forwards fail first; weights change
     dies_at: int | None = None  # the step before which rank 1 ends
     backend: str = "gloo"
     steps: int = 12
@@ -235,13 +235,14 @@ def train(case, rank, with_plan):
                 words = words[: BATCH // 2]
             if case.is_disturbed:
                 time.sleep(delays.random() / 20)
-            if step == case.fails_everywhere_at or (rank == 1 and step == case.fails_at):
+            # FSDP2 itself would compute with the weights that the failed forward had gathered.
+            fails_everywhere = with_plan and step == case.fails_everywhere_at
+            if fails_everywhere or (rank == 1 and step == case.fails_at):
                 model.fails = True
                 with contextlib.suppress(ValueError):
                     model(words)
                 model.fails = False
             if step == case.fails_everywhere_at:
-                model.reshard()
                 with torch.no_grad():
                     for parameter in model.parameters():
                         local(parameter).mul_(1.01)
