@@ -12,6 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "core/base/one_line.h"
+
 namespace rematlas {
 namespace {
 
@@ -56,8 +58,9 @@ std::filesystem::path behind_links(std::filesystem::path path) {
     return path;
 }
 
-/// Builds the document, and refuses repeated keys and deep nesting. (The parser's own callback looks at all
-/// elements of an array after each of them, so that long arrays would take a time that grows with the square.)
+/// Builds the document, and refuses repeated keys and deep nesting. The library's callback for its parser
+/// looks at all elements of an array after each element. With it, the time would grow with the square of the
+/// length of an array.
 class StrictBuilder : public nlohmann::json_sax<nlohmann::json> {
   public:
     using json = nlohmann::json;
@@ -119,11 +122,9 @@ std::string one_line(const std::string& what) {
     if (const auto end = text.find("] "); text.starts_with("[json.exception") && end != std::string::npos) {
         text.erase(0, end + 2);
     }
-    for (char& c : text) {
-        if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+    for (char& c : text)
         if (static_cast<unsigned char>(c) > 0x7e) c = '?';  // may be a byte that is not valid UTF-8
-    }
-    return text.substr(0, 300);
+    return on_one_line(text.substr(0, 300));
 }
 
 Result<nlohmann::json> parsed(std::string_view text, std::string_view name,

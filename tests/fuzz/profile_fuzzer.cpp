@@ -10,16 +10,7 @@
 #include "core/costs/host_profile.h"
 #include "core/costs/link_profile.h"
 #include "core/costs/rank_links.h"
-
-namespace {
-
-template <class Read>
-bool is_read(const Read& read) {
-    if (!read && read.error().message.find('\n') != std::string::npos) std::abort();
-    return static_cast<bool>(read);
-}
-
-}  // namespace
+#include "tests/fuzz/is_read.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
     const std::string text(reinterpret_cast<const char*>(bytes), size);

@@ -1,5 +1,5 @@
-// Feeds arbitrary bytes to the readers of words that people type: sizes, budgets, durations and pins. Each must
-// read them or refuse with one line. A pin that is read must be written and read again as the same.
+// Feeds arbitrary bytes to the readers of words that people type: sizes, budgets, durations and pins. Each
+// must read them or refuse with one line. A pin that is read must be written and read again as the same.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -7,16 +7,7 @@
 
 #include "core/base/sizes.h"
 #include "core/schedule/pin.h"
-
-namespace {
-
-template <class Read>
-bool is_read(const Read& read) {
-    if (!read && read.error().message.find('\n') != std::string::npos) std::abort();
-    return static_cast<bool>(read);
-}
-
-}  // namespace
+#include "tests/fuzz/is_read.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
     const std::string text(reinterpret_cast<const char*>(bytes), size);
