@@ -54,27 +54,16 @@ static int is_regular(int fd) {
     return fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-static int opened(const char* path, int flags, va_list more) {
+int open(const char* path, int flags, ...) {
+    va_list more;
+    va_start(more, flags);
     const int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, int) : 0;
+    va_end(more);
     if ((flags & O_ACCMODE) != O_RDONLY && fails("open")) return -1;
     return next_open()(path, flags, mode);
 }
 
-int open(const char* path, int flags, ...) {
-    va_list more;
-    va_start(more, flags);
-    const int fd = opened(path, flags, more);
-    va_end(more);
-    return fd;
-}
-
-int open64(const char* path, int flags, ...) {
-    va_list more;
-    va_start(more, flags);
-    const int fd = opened(path, flags, more);
-    va_end(more);
-    return fd;
-}
+int open64(const char* path, int flags, ...) __attribute__((alias("open")));
 
 int mkostemp(char* template, int flags) {
     if (fails("open")) return -1;
