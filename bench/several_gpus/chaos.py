@@ -40,7 +40,8 @@ LONGEST = 120  # seconds until a training is ended
 MARGIN = 15  # seconds beyond the timeout in which the ranks of `ends` must end
 LANES = 4  # groups at a time
 WAYS = ("SIGKILL", "SIGINT", "exception", "refusal")
-VERDICTS = ("illegal", "hang", "memory", "error", "different", "ok")  # the first of the ranks' counts
+# The first of the ranks' counts. If one rank runs out of memory, the others wait for it until their timeout.
+VERDICTS = ("illegal", "memory", "hang", "error", "different", "ok")
 
 
 # The parent of the ranks. It has no threads, so that ranks are forks of it, which need not import torch.

@@ -306,9 +306,9 @@ def count_courses() -> collections.Counter:
 
     @functools.wraps(meet)
     def counted(*given):
-        common, why = meet(*given)
-        courses[common] += 1
-        return common, why
+        agreed = meet(*given)
+        courses[agreed.course] += 1
+        return agreed
 
     together.Together.meet = counted
     return courses

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 """One plan for a rank beside FSDP2 with its switches, on Gloo processes: CSV of name,run,value,unit.
 
-    fsdp.py [--output FILE] [--ranks N] [--blocks N] [--width N] [--budgets SHARE ...]
+    fsdp.py [--output FILE] [--ranks N] [--blocks N] [--width N] [--budgets SHARE ...] [--weights W ...]
 
 A GPT is trained under `fully_shard` on blocks and root in four ways: `reshard_after_forward` False and True,
 each without checkpoints and with one around each block (FSDP2 gathers the weights of a block, the checkpoint
-is within). Then one plan trains it, under a budget of the measured peak of each of the four, and under
-budgets that are shares of the smallest peak. REMATLAS_PROGRAMS names the build.
+is within). Then one plan trains it, under a budget of the measured peak of each of the four with each
+`wire_weight` of `--weights`, and under budgets that are shares of the smallest peak. REMATLAS_PROGRAMS names
+the build.
 
 `peak`: the most bytes of tensors in the process during a step. `gathered`: the bytes of weights that a rank
 receives in a step. `recomputed`: the time of ops that are no collectives and run again, as a share of the
-time of all such ops of a step; the times are those of the recorded step. Bits are those of FSDP2: the bench
-fails if weights differ after the steps.
+time of all such ops of a step; the times are those of the recorded step. Copies of parameters into a gather
+and out of it are such ops: FSDP2 repeats them for the blocks where it gathers again. Bits are those of FSDP2:
+the bench fails if weights differ after the steps.
 """
 
 import argparse
@@ -178,6 +180,17 @@ class Step:
         ]
         return sum(forward) / sum(op["time_ns"] for op in self.computes())
 
+    def share_of_copies(self) -> float:
+        """Returns the time of the copies into and out of the blocks' gathers, which FSDP2 repeats if it
+        gathers for the backward again."""
+        gathers = [op for op in self.ops if "all_gather" in op["name"] and op.get("module")]
+        given = {tensor for op in gathers for tensor in op["inputs"]}
+        made = {tensor for op in gathers for tensor in op["outputs"]}
+        copies = [
+            op["time_ns"] for op in self.computes() if given & {*op["outputs"]} or made & {*op["inputs"]}
+        ]
+        return sum(copies) / sum(op["time_ns"] for op in self.computes())
+
 
 def fsdp(rank, options, reshards, checkpoints) -> dict:
     model = model_of(options, reshards, checkpoints)
@@ -186,15 +199,16 @@ def fsdp(rank, options, reshards, checkpoints) -> dict:
     return {"peak": peak, "gathered": gathers.bytes // STEPS, "digest": digest_of(model)}
 
 
-def planned(rank, options, budget) -> dict:
-    model = rematlas.apply(model_of(options), budget, time_limit=options.time_limit)
+def planned(rank, options, budget, weight=1) -> dict:
+    model = rematlas.apply(model_of(options), budget, time_limit=options.time_limit, wire_weight=weight)
     peak = largest(train(model, rank, lambda step: rematlas.status(model).wait()))
     status = rematlas.status(model)
     if status.state != "planned":
         return {"refused": status.reason.replace(",", ";")}
     step = Step(model)
     found = {"peak": peak, "gathered": step.gathered(), "recomputed": round(step.recomputed(), 4)}
-    return found | {"digest": digest_of(model), "blocks": round(step.share_of_blocks(), 4)}
+    shares = {"blocks": round(step.share_of_blocks(), 4), "copies": round(step.share_of_copies(), 4)}
+    return found | {"digest": digest_of(model), **shares}
 
 
 def run(rank, port, options, results, function, given) -> None:
@@ -235,19 +249,28 @@ class Bench:
             for reshards, checkpoints in WAYS
         }
         least = min(found["peak"] for found in ways.values())
-        plans = {f"a plan at the peak of {name}": found["peak"] for name, found in ways.items()}
-        plans |= {
-            f"a plan at {share} % of the least peak": least * share // 100 for share in self.options.budgets
+        plans = {
+            f"a plan at the peak of {name}" + f" wire_weight={weight}" * (weight != 1): (
+                found["peak"],
+                weight,
+            )
+            for name, found in ways.items()
+            for weight in self.options.weights
         }
-        blocks = 0.0
-        for name, budget in plans.items():
-            found = self.on_ranks(planned, budget)
+        plans |= {
+            f"a plan at {share} % of the least peak": (least * share // 100,)
+            for share in self.options.budgets
+        }
+        blocks = copies = 0.0
+        for name, given in plans.items():
+            found = self.on_ranks(planned, *given)
             if found.get("digest", ways[WITHOUT]["digest"]) != ways[WITHOUT]["digest"]:
                 raise SystemExit(f"{name}: other weights than those of FSDP2")
-            blocks = found.get("blocks", blocks)
+            blocks, copies = found.get("blocks", blocks), found.get("copies", copies)
             self.add(name, found)
         for name, found in ways.items():
-            self.add(name, found | {"recomputed": blocks if name.endswith("checkpoints=True") else 0.0})
+            again = blocks * ("checkpoints=True" in name) + copies * ("reshards=True" in name)
+            self.add(name, found | {"recomputed": round(again, 4)})
 
 
 def main() -> None:
@@ -257,6 +280,7 @@ def main() -> None:
     parser.add_argument("--blocks", type=int, default=6)
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--budgets", type=int, nargs="*", default=[95, 90, 85, 80])
+    parser.add_argument("--weights", type=float, nargs="*", default=[1, 100])
     parser.add_argument("--time-limit", type=float, default=10.0)
     options = parser.parse_args()
     bench = Bench(options)

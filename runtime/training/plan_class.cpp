@@ -278,6 +278,10 @@ void define_planning(torch::class_<TorchPlan>& plan) {
                  request.limits.time = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
                  self->planner->start(std::move(request), static_cast<int>(frames), Bytes(beside), in_arena);
              })
+        .def("weigh_collectives",
+             [](const PlanPtr& self, double weight) {
+                 self->planner = self->planner->with_wire_weight(weight);
+             })
         .def("busy", [](const PlanPtr& self) { return self->planner->busy(); })
         .def("wait", [](const PlanPtr& self) { self->planner->wait(); })
         .def("answer", [](const PlanPtr& self) { return self->answer(); })

@@ -69,6 +69,8 @@ class Planner {
     /// Makes a planner for the same step, recorded from shapes, whose collectives run beside compute over
     /// these links. Fails like `add_rank_costs`.
     Result<std::shared_ptr<Planner>> with_rank_costs(const RankCosts& costs) const;
+    /// Makes a planner for the same step, in which collectives take `weight` times as long.
+    std::shared_ptr<Planner> with_wire_weight(double weight) const;
     /// Makes a planner for a plan that was made before.
     static std::shared_ptr<Planner> with(Graph graph, Tape tape);
     ~Planner();
@@ -97,6 +99,7 @@ class Planner {
 
   private:
     Planner(Graph graph, Tape tape);
+    std::shared_ptr<Planner> with_graph(Graph graph) const;  ///< for the same step with other costs
     static Result<std::shared_ptr<Planner>> of(CapturedStep step, const StepRecording& recording,
                                                LossMemory loss, const std::string& name,
                                                DeviceRuntime& device, const std::string& captured,

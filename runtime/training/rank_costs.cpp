@@ -1,6 +1,7 @@
 #include "runtime/training/rank_costs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "runtime/capture/record_step.h"
@@ -65,10 +66,29 @@ Result<void> add_rank_costs(Graph& graph, const Tape& tape, const RankCosts& cos
     return {};
 }
 
+void weigh_collectives(Graph& graph, const Tape& tape, double weight) {
+    for (const OpId id : graph.ops.ids()) {
+        if (!is_collective(tape.ops[id].name)) continue;
+        const double longer = std::min(static_cast<double>(graph.ops[id].time.value) * weight, 1e15);
+        graph.ops[id].time = Nanoseconds(std::llround(longer));
+    }
+    add_provenance(graph, {{"wire_weight", weight}});
+}
+
 Result<std::shared_ptr<Planner>> Planner::with_rank_costs(const RankCosts& costs) const {
     Graph graph = *graph_;
-    graph.replay = nullptr;
     if (Result<void> added = add_rank_costs(graph, tape_, costs); !added) return added.error();
+    return with_graph(std::move(graph));
+}
+
+std::shared_ptr<Planner> Planner::with_wire_weight(double weight) const {
+    Graph graph = *graph_;
+    weigh_collectives(graph, tape_, weight);
+    return with_graph(std::move(graph));
+}
+
+std::shared_ptr<Planner> Planner::with_graph(Graph graph) const {
+    graph.replay = nullptr;
     std::shared_ptr<Planner> planner(new Planner(std::move(graph), tape_));
     planner->kept_by_loss_ = kept_by_loss_;
     return planner;

@@ -32,4 +32,8 @@ Result<RankCosts> rank_costs_from(const std::string& text);
 /// links. Fails if a collective has a group that is not among the given ones, or if no link connects a group.
 Result<void> add_rank_costs(Graph& graph, const Tape& tape, const RankCosts& costs);
 
+/// Multiplies the times of the graph's collectives by `weight`, up to eleven days. The graph's provenance
+/// tells the weight.
+void weigh_collectives(Graph& graph, const Tape& tape, double weight);
+
 }  // namespace rematlas

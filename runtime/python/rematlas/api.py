@@ -72,6 +72,7 @@ def apply(
     device=None,
     chunk_loss=None,
     watch=None,
+    wire_weight=1,
 ):
     """Changes the module in place, and returns it: in train mode its forward and backward run by a plan. The
     first calls are recorded; then the step is planned in the background. Raises TypeError and ValueError.
@@ -118,14 +119,13 @@ def apply(
     the parameters. `device`: where a model that lies on the host trains ("cuda"); by default where it lies.
 
     `chunk_loss`: the number of chunks of tokens, or "auto", in which a causal language model of transformers
-    computes its head and its loss, see `chunked_loss`. In train mode its output then has no logits.
-
-    `watch`: the path of a file that gets a line of JSON for each step: what ran the step, its peak and time,
-    and, if the original ran it, the reason. Each `apply` starts the file again.
+    computes its head and its loss, see `chunked_loss`. In train mode its output then has no logits. `watch`:
+    the path of a file that gets a line of JSON for each step: what ran the step, its peak and time, and why,
+    if the original ran it. Each `apply` starts the file again. `wire_weight`: a factor for the measured times
+    of collectives. Above 1 the plan rather computes again than gathers again.
     """
     given = dict(locals())
-    del given["model"]
-    check_module(model)
+    check_module(given.pop("model"))
     plan_steps(planned_part(model), given)
     return model
 

@@ -36,6 +36,7 @@ class Options:
     scaler: torch.amp.GradScaler | None  # None also if the scaler is disabled
     chunk_loss: int | str | None
     watch: str | os.PathLike | None
+    wire_weight: float  # for the times of collectives
     copies: Copies
 
     def in_arena(self, device: str) -> bool:
@@ -74,7 +75,11 @@ class Options:
             given["budget"] = plan.budget_bytes()
         solver, config = solver_of(given.pop("solver"), given.pop("config"))
         return cls(
-            **given | {"time_limit": float(given["time_limit"] or 0)},
+            **given
+            | {
+                "time_limit": float(given["time_limit"] or 0),
+                "wire_weight": float(given["wire_weight"]),
+            },
             budget_bytes=None if given["budget"] is None else budget_bytes(given["budget"]),
             solver=solver,
             config=config,
@@ -88,12 +93,19 @@ def check_numbers(given) -> None:
     for name, least in (("shapes", 1), ("frames", 1), ("verify", 0)):
         check_count(name, given[name], least)
     check_time_limit(given["time_limit"])
+    check_wire_weight(given["wire_weight"])
 
 
 def check_time_limit(time_limit) -> None:
     is_number = isinstance(time_limit, (int, float)) and not isinstance(time_limit, bool)
     if time_limit is not None and not (is_number and 0 < time_limit < float("inf")):
         raise ValueError(f"rematlas: time_limit is {time_limit!r}; expected seconds")
+
+
+def check_wire_weight(weight) -> None:
+    is_number = isinstance(weight, (int, float)) and not isinstance(weight, bool)
+    if not (is_number and 0 < weight < float("inf")):
+        raise ValueError(f"rematlas: wire_weight is {weight!r}; expected a factor above 0")
 
 
 def check_count(name, value, least) -> None:

@@ -731,6 +731,9 @@ class Refusals(unittest.TestCase):
             {"verify": "a"},
             {"time_limit": "1s"},
             {"time_limit": -1},
+            {"wire_weight": 0},
+            {"wire_weight": float("inf")},
+            {"wire_weight": "2"},
         ):
             with self.subTest(options), self.assertRaisesRegex(ValueError, next(iter(options))):
                 rematlas.apply(models.resnet(), "60%", **options)

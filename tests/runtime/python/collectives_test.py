@@ -22,6 +22,8 @@ from parallel_test import free_port
 WIDTH, ROWS, BLOCKS, STEPS = 32, 256, 3, 14
 collectives = torch.ops._c10d_functional
 meshes = {}  # the own row and column of four ranks in a square
+BUDGET, BALLAST = 1_700_000, 400_000  # bytes
+ballast = []
 
 
 class GatheredInGroup(torch.autograd.Function):
@@ -206,6 +208,13 @@ def called_in_eval_on_rank_1_at_first(module, step, *given):
     return module(*given)
 
 
+def called_beside_ballast_of_rank_1(module, step, *given):
+    """Rank 1 holds a tensor, beside which its budget has no room for plan and original together."""
+    if dist.get_rank() == 1 and not ballast:
+        ballast.append(torch.empty(BALLAST, dtype=torch.uint8))
+    return module(*given)
+
+
 def watched_on_rank_1_once(module, step, *given):
     with FlopCounterMode(display=False) if dist.get_rank() == 1 and step == 8 else contextlib.nullcontext():
         return module(*given)
@@ -237,13 +246,14 @@ class Training:
     pauses before some steps, and does not wait for its plan."""
 
     block: type
-    budget: str = "70%"
+    budget: str | int = "70%"
     rows: typing.Callable = same_rows
     given: typing.Callable = nothing
     call: typing.Callable = called
     is_disturbed: bool = False
     waits: tuple = (0, 1)  # the ranks that wait for their plan after each step
     ranks: int = 2
+    unplanned: str | None = None
 
 
 def make_mesh(rank) -> None:
@@ -284,7 +294,9 @@ def run(rank, port, training, results) -> None:
         make_mesh(rank)
     plain = module_of(training.block)
     wanted = train(plain, rank, training, False)
-    module = rematlas.apply(module_of(training.block), training.budget, time_limit=1.0)
+    module = rematlas.apply(
+        module_of(training.block), training.budget, time_limit=1.0, unplanned=training.unplanned
+    )
     losses = train(module, rank, training, True)
     status = rematlas.status(module)
     status.wait()  # a busy machine may still plan
@@ -364,6 +376,12 @@ class SeveralProcesses(unittest.TestCase):
     def test_a_rank_that_waits_for_its_plan_alone(self):
         for rank in (0, 1):  # either may make the plan
             self.expect_planned(ShardedBlock, waits=(rank,))
+
+    def test_a_rank_without_room_to_compare_its_plan(self):
+        in_bytes = {"budget": BUDGET, "unplanned": "original"}
+        self.assertEqual(self.expect_planned(ShardedBlock, **in_bytes), STEPS - 4)  # recorded, compared
+        replayed = self.expect_planned(ShardedBlock, call=called_beside_ballast_of_rank_1, **in_bytes)
+        self.assertEqual(replayed, STEPS - 2)
 
     def test_a_rank_whose_first_forwards_are_in_eval_mode(self):
         states = self.outcomes(ShardedBlock, call=called_in_eval_on_rank_1_at_first)

@@ -97,6 +97,7 @@ class Case:
     mesh: dict = dataclasses.field(default_factory=lambda: {"shard": 2})
     words: int = 101
     budget: str = "88%"
+    wire_weight: float = 1
     policy: MixedPrecisionPolicy = dataclasses.field(default_factory=MixedPrecisionPolicy)
     options: dict = dataclasses.field(default_factory=dict)  # of fully_shard
     parallel: dict | None = None  # the layouts of a block, see parallelize_module
@@ -111,6 +112,7 @@ class Case:
     syncs_each: bool = True
     clip: float | None = None
     evaluates_at: int | None = None  # the step after which all ranks evaluate
+    changes: str = ""  # after the evaluation: "gathered" or "sharded" parameters of the root
     watched_at: int | None = None  # the step that rank 1 runs under a dispatch mode
     fails_at: int | None = None  # the step in which rank 1's forward fails first, and is called again
     fails_everywhere_at: int | None = None  # under plans, its forwards fail first; weights change
@@ -215,10 +217,20 @@ def restarted(model, case, optimizer):
     return other, again
 
 
+def change_root(model, case, optimizer) -> None:
+    """Changes parameters of the root, which an evaluation has left gathered."""
+    if case.changes == "gathered":
+        model.norm.weight.requires_grad_(False)
+    elif case.changes == "sharded":
+        with torch.no_grad():
+            for parameter in optimizer.param_groups[0]["params"]:
+                local(parameter).mul_(1.01)
+
+
 def train(case, rank, with_plan):
     """Returns the losses, the local parts of the weights, and the model."""
     model = model_of(case)
-    plan = {"budget": case.budget, "time_limit": 1.0}
+    plan = {"budget": case.budget, "time_limit": 1.0, "wire_weight": case.wire_weight}
     if with_plan:
         rematlas.apply(model, **plan)
     optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
@@ -266,6 +278,7 @@ def train(case, rank, with_plan):
             with torch.no_grad():
                 losses.append(local(model(words)).square().mean().item())
             model.train()
+            change_root(model, case, optimizer)
         if case.restart and step == case.steps // 2:
             model, optimizer = restarted(model, case, optimizer)
             if with_plan:
@@ -290,7 +303,8 @@ def run(rank, port, case, results) -> None:
     status = rematlas.status(model)
     is_same = wanted == losses and all(map(torch.equal, weights, found))
     peaks = [(plan.measured_peak_bytes, plan.peak_bytes) for plan in status.plans]
-    results.put((rank, is_same, status.state, status.reason, status.replayed, peaks))
+    gathered = [plan.wire_bytes for plan in status.plans]
+    results.put((rank, is_same, status.state, status.reason, status.replayed, peaks, gathered))
     rematlas.remove(model).train()
     local(model(torch.zeros(1, 4, dtype=torch.long))).mean().backward()  # torch itself still runs the model
     dist.barrier()
@@ -307,7 +321,8 @@ def run_until_error(rank, port, case, results) -> None:
 
 class SeveralProcesses(unittest.TestCase):
     def outcomes(self, case):
-        """Trains without and with plans. Returns (state, reason, replayed steps, peaks) of all ranks."""
+        """Trains without and with plans. Returns (state, reason, replayed steps, peaks, bytes from other
+        ranks) of all ranks."""
         results = multiprocessing.get_context("spawn").SimpleQueue()
         multiprocessing.spawn(run, (free_port(), case, results), nprocs=case.ranks)
         found = {}
@@ -320,10 +335,11 @@ class SeveralProcesses(unittest.TestCase):
         first, *others = self.outcomes(Case(**options))
         self.assertEqual(first[:2], ["planned", ""])
         self.assertGreater(first[2], 0)
-        for state, reason, replayed, peaks in [first, *others]:
+        for state, reason, replayed, peaks, _ in [first, *others]:
             self.assertEqual((state, replayed), (first[0], first[2]), reason)
             for measured, planned in peaks:
                 self.assertLessEqual(measured or 0, planned)
+        return sum(first[4])
 
     def expect_errors(self, function, case):
         """`function` is called as `run_until_error` is. Rank 1 must end, and rank 0 with an error."""
@@ -339,7 +355,7 @@ class SeveralProcesses(unittest.TestCase):
         self.assertRegex(results.get(), "closed by peer|have come to forward|[Tt]ime")
 
     def expect_refused(self, why, **options):
-        for state, reason, replayed, _ in self.outcomes(Case(**options)):
+        for state, reason, replayed, *_ in self.outcomes(Case(**options)):
             self.assertIn(why, reason)
             self.assertNotEqual(state, "planned")
             self.assertEqual(replayed, 0)
@@ -350,6 +366,10 @@ class Parameters(SeveralProcesses):
 
     def test_shards_of_blocks_and_root(self):
         self.expect_planned(clip=0.5, restart=True, steps=18)
+
+    def test_times_of_collectives_count_as_much_as_is_asked(self):
+        rarely, often = (self.expect_planned(budget="62%", wire_weight=weight) for weight in (1e3, 1e-6))
+        self.assertLess(rarely, often)
 
     def test_mixed_precision_and_checkpoints(self):
         policy = MixedPrecisionPolicy(torch.bfloat16, torch.float32)
@@ -408,6 +428,12 @@ class Loops(SeveralProcesses):
 
     def test_weights_that_change_after_a_forward_that_fails(self):
         self.expect_planned(fails_everywhere_at=1)
+
+    def test_parameters_that_change_while_they_are_gathered(self):
+        """FSDP2 does not gather them again for the next step."""
+        for changes in ("gathered", "sharded"):
+            with self.subTest(changes):
+                self.expect_planned(evaluates_at=7, changes=changes)
 
     def test_a_rank_that_is_watched_after_an_evaluation(self):
         """The evaluation leaves weights gathered, which all ranks or none must gather again."""

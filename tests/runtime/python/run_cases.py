@@ -2,12 +2,19 @@
 15 minutes, the process prints the stack of each thread and fails."""
 
 import faulthandler
+import os
+import subprocess
 import sys
 import time
 import unittest
 
 HANGS_AFTER = 15 * 60  # seconds; the longest group takes six minutes on a slow machine
 SLOWEST = 5  # tests that are printed with their seconds
+# For sed: the last line of a report has no line break, so the next line begins behind it.
+WITHOUT_LEAK_REPORTS = (
+    "s#^See https://nanobind[^ ]*/refleaks[.]html[.]?##",
+    "/^(nanobind: .*| - (leaked|[.]{3} skipped) .*)?$/d",
+)
 
 
 class TimedResult(unittest.TextTestResult):
@@ -33,8 +40,21 @@ class TimedRunner(unittest.TextTestRunner):
     resultclass = TimedResult
 
 
+def drop_leak_reports() -> None:
+    """From now on the stderr of this process and of its children goes through sed, which drops the lines that
+    libraries write about leaks when Python ends: there are so many that they hide why a test has failed."""
+    reads, writes = os.pipe()
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    scripts = [f"--expression={script}" for script in WITHOUT_LEAK_REPORTS]
+    subprocess.Popen(["sed", "-u", "-E", *scripts], stdin=reads, stdout=2, env=environment)
+    os.dup2(writes, 2)
+    os.close(reads)
+    os.close(writes)
+
+
 if __name__ == "__main__":
     if len(sys.argv) == 1:
         sys.exit("run_cases: name the cases to run")
+    drop_leak_reports()
     faulthandler.dump_traceback_later(HANGS_AFTER, exit=True)
     unittest.main(module=None, argv=["unittest", *sys.argv[1:]], testRunner=TimedRunner)

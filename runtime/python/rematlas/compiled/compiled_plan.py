@@ -33,8 +33,13 @@ class CompiledPlan:
         self.open_forwards = made.open  # returns the number of open forwards
 
     @classmethod
-    def of_recordings(cls, first, second, name: str):
-        return cls(classes.Plan(first.made, second.made, name))
+    def of_recordings(cls, first, second, name: str, wire_weight: float):
+        """Makes a plan from two recordings of a step. `wire_weight`: a factor for the times of its
+        collectives."""
+        made = classes.Plan(first.made, second.made, name)
+        if wire_weight != 1:
+            made.weigh_collectives(wire_weight)
+        return cls(made)
 
     @classmethod
     def from_shapes(cls, recording, name: str, timed=False, names=(), tensors=()):

@@ -1,6 +1,5 @@
 """One kind of call: what is known about it, its plan, and its state."""
 
-import json
 import logging
 import time
 import weakref
@@ -17,6 +16,7 @@ from .planned import Planned
 from .planning import Planning
 from .recording import Recording
 from .refused import Refused
+from .state import UNDECIDED
 from .step_plan import StepPlan
 
 log = logging.getLogger("rematlas")
@@ -38,6 +38,7 @@ class CallPlan:
         self.watch = None  # the Watch of the module in the state of this key; None once there is a plan
         self.original = Original()
         self.comparisons = Comparisons()
+        self.more_beside = 0  # bytes beside the step of another rank that uses the same plan, more than here
         self.shared_casts = 0  # number of autocast regions in which forwards of this kind shared casts
         self.shared_region = None  # the newest of these regions (modes.CastRegion)
         self.plans_by_use = {}  # by the outputs that the loss uses: a plan from shapes, and its answer
@@ -67,7 +68,10 @@ class CallPlan:
             why = gate.why_no_kind(self.shared_casts, self.owner.options.budget_bytes is not None)
             if why:
                 self.refuse(why)
-        if self.owner.together.keeps_from_plan(self):
+        if not self.state.prepare(call):
+            return UNDECIDED
+        together = self.owner.together
+        if together.is_on and together.keeps_from_plan(self, self.state.course(call)):
             return self.owner.run_original(call.args, call.kwargs, self.fits_perhaps(call))
         return self.state.step(call)
 
@@ -90,9 +94,6 @@ class CallPlan:
             self.original.note_out_of_memory()
         if step.recording.state() is not RecordingState.DROPPED and not self.original.is_too_large:
             self.state.settle_recorded(step)
-
-    def settle_compared(self, step) -> None:
-        self.state.settle_compared(step)
 
     def release_what_sums(self) -> bool:
         """Abandons the open forwards whose gradients are sums: autograd then runs their backwards as if
@@ -228,19 +229,18 @@ class CallPlan:
         """Starts to plan from two recorded steps that ran the same ops."""
         owner = self.owner
         try:
-            compiled = CompiledPlan.of_recordings(first.recording, second.recording, owner.name)
+            recordings = first.recording, second.recording
+            compiled = CompiledPlan.of_recordings(*recordings, owner.name, owner.options.wire_weight)
         except RuntimeError as error:
             self.state.fail(message(error))
             return
-        sums, others = second.recording.sums_gradients(), second.other_bytes
+        sums, others = second.recording.sums_gradients(), second.other_bytes + self.more_beside
         self.plan = StepPlan(compiled, second.returned, sums=sums, other_bytes=others, frames=owner.frames)
         self.plan.leave_spare(second.spare)
         if not self.passes_gate():
             return
         if owner.together.key:
-            options = owner.options
-            asked = [str(options.budget), options.solver, options.config, options.time_limit, owner.frames]
-            self.plan.share(owner.together.shared(compiled, json.dumps(asked), 60 + 3 * options.time_limit))
+            self.plan.share(owner.together.shared(compiled, owner.options, owner.frames))
         self.start_planning()
 
     def start_planning(self) -> None:
@@ -277,8 +277,7 @@ class CallPlan:
                 self.state = Unbound(self)
             return
         self.original.note_answer(owner.original_bytes(answer), answer, self.is_from_shapes)
-        needed = self.original.needed_for_comparison()
-        fits = owner.has_room_for(plan.other_bytes + needed) or owner.fallback.evicts(False)
+        fits = self.can_compare(plan.other_bytes) or owner.fallback.evicts(False)
         is_compared = self.comparisons.identical < owner.options.verify and fits and not self.is_from_shapes
         self.state, self.watch = Comparing(self), None
         if not is_compared:
@@ -289,13 +288,16 @@ class CallPlan:
     def compare_later(self, others) -> None:
         """Starts to compare a plan that has been used without a comparison so far, if the budget has room for
         both plan and original in this step. `others`: bytes of tensors that do not belong to this step."""
-        comparisons, original = self.comparisons, self.original
-        is_missing = comparisons.identical < self.owner.options.verify and not comparisons.are_given_up
-        has_room = self.owner.has_room_for(others + original.needed_for_comparison())
-        if is_missing and has_room and not original.is_too_large and not self.plan.is_direct:
+        if self.comparisons.identical < self.owner.options.verify and self.can_compare(others):
             self.state = Comparing(self)
 
+    def can_compare(self, others) -> bool:
+        """Says whether the plan can run next to the original. `others`: as in `compare_later`."""
+        is_hopeless = self.comparisons.are_given_up or self.original.is_too_large
+        return not is_hopeless and self.owner.has_room_for(others + self.original.needed_for_comparison())
+
     def compare_again(self) -> None:
+        """Called when another rank compares the step that begins."""
         self.state = Comparing(self)
 
     def note_success(self) -> None:

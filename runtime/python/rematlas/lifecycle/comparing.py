@@ -7,7 +7,8 @@ from ..compiled.observed_steps import StepComparison, Verdict
 from ..fallback.step_peaks import Runner
 from .observed import Compared, ObservedForward
 from .refusals import MOST_ATTEMPTS
-from .state import UNDECIDED, State, StateName, Unplanned
+from .state import State, StateName, Unplanned
+from .together import Course
 
 log = logging.getLogger("rematlas")
 
@@ -18,9 +19,9 @@ class Unbound(State):
 
     name = StateName.COMPARING
 
-    def step(self, call):
+    def prepare(self, call) -> bool:
         self.call_plan.bind(is_last_try=True)
-        return UNDECIDED
+        return False
 
 
 class Comparing(Unplanned):
@@ -28,6 +29,9 @@ class Comparing(Unplanned):
 
     def needed_bytes(self, original) -> int:
         return max(original, self.call_plan.original.comparison_bytes)
+
+    def course(self, call) -> Course:
+        return Course.ORIGINAL if self.owner.sharing.is_now else Course.COMPARED
 
     def step_within_budget(self, call, fits):
         if self.owner.sharing.is_now:

@@ -70,7 +70,7 @@ class Compared(ObservedStep):
         self.why = why  # how the forwards of plan and original differ; empty if they are equal
 
     def settle(self, call_plan) -> None:
-        call_plan.settle_compared(self)
+        call_plan.state.settle_compared(self)
 
 
 class ObservedForward:

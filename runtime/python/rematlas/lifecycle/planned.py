@@ -4,7 +4,8 @@ import logging
 
 from ..compiled.memory import other_bytes
 from . import gate
-from .state import UNDECIDED, State, StateName
+from .state import State, StateName
+from .together import Course
 
 log = logging.getLogger("rematlas")
 
@@ -12,30 +13,41 @@ log = logging.getLogger("rematlas")
 class Planned(State):
     name = StateName.PLANNED
 
-    def step(self, call):
+    def prepare(self, call) -> bool:
         call_plan = self.call_plan
         owner, plan = call_plan.owner, call_plan.plan
         if plan.is_of_other_steps():
             call_plan.record_really()
-            return UNDECIDED
-        tensors = owner.state.watch.tensors_of_step()
-        compiled = plan.compiled
-        opened = compiled.open_forwards()
+            return False
+        opened = plan.compiled.open_forwards()
         if opened or owner.sharing.is_now:
             owner.note_several()
         if not call_plan.passes_gate():
-            return UNDECIDED
+            return False
+        # If forwards are open, the plan already counts the bytes that they hold.
+        if not opened and not gate.why_not_now(owner.sharing, plan):
+            self.keep_plan_fitting(call_plan, call)
+        return call_plan.state is self
+
+    def course(self, call) -> Course:
+        call_plan = self.call_plan
+        owner = call_plan.owner
+        if gate.why_not_now(owner.sharing, call_plan.plan):
+            return Course.ORIGINAL
+        can_compare = not owner.sharing.is_now and call_plan.can_compare(self.others(call))
+        return Course.PLANNED if can_compare else Course.UNCOMPARED
+
+    def step(self, call):
+        call_plan = self.call_plan
+        owner, plan = call_plan.owner, call_plan.plan
         if gate.why_not_now(owner.sharing, plan):
             return owner.run_original(call.args, call.kwargs, call_plan.fits_perhaps(call))
         owner.fallback.end()
+        tensors = owner.state.watch.tensors_of_step()
+        compiled = plan.compiled
+        opened = compiled.open_forwards()
         if opened:
             owner.note_frames(opened + 1)
-        elif not owner.together.is_on:
-            # If forwards are open, the plan already counts the bytes that they hold. A rank does not plan
-            # anew alone if its step runs collectives.
-            self.keep_plan_fitting(call_plan, tensors, call)
-            if call_plan.state is not self:
-                return UNDECIDED
         if owner.updates is not None:
             ending, why = owner.updates.plan_for(owner.context(call, tensors), plan)
             if ending is not None:
@@ -69,17 +81,30 @@ class Planned(State):
 
     # Before the step begins.
 
-    def keep_plan_fitting(self, call_plan, tensors, call) -> None:
+    def keep_plan_fitting(self, call_plan, call) -> None:
         """Plans again if the plan allows for fewer open forwards, or for fewer bytes outside of the step,
-        than there are now."""
+        than there are now. Starts to compare a plan that has been used without a comparison so far. A rank
+        does not plan anew alone if its step runs collectives."""
         owner, plan = call_plan.owner, call_plan.plan
-        if plan.frames < owner.frames and owner.options.budget is not None:
-            call_plan.plan_for_frames(owner.frames)
+        is_alone = not owner.together.is_on
+        if is_alone:
+            owner.fallback.end()
+            if plan.frames < owner.frames and owner.options.budget is not None:
+                call_plan.plan_for_frames(owner.frames)
         if owner.options.budget_bytes is not None and call_plan.state is self and not plan.is_direct:
-            others = other_bytes(tensors, call.inputs, call.device)
-            self.check_other_bytes(call_plan, others - sum(call_plan.held_by_open_steps()))
+            others = self.others(call)
+            if is_alone:
+                self.check_other_bytes(call_plan, others - sum(call_plan.held_by_open_steps()))
             if call_plan.state is self:
                 call_plan.compare_later(others)
+
+    def others(self, call) -> int:
+        """Returns the bytes of all tensors on the device that do not belong to the step, for a budget in
+        bytes."""
+        owner = self.owner
+        if owner.options.budget_bytes is None:
+            return 0
+        return other_bytes(owner.state.watch.tensors_of_step(), call.inputs, call.device)
 
     def check_other_bytes(self, call_plan, others) -> None:
         """Plans again if `others`, the bytes that do not belong to the step, leave no room for the step as

@@ -11,6 +11,7 @@ from ..fallback.step_peaks import Runner
 from . import gate, given_plan
 from .observed import ObservedForward, Recorded
 from .state import UNDECIDED, StateName, Unplanned
+from .together import Course
 
 MOST_CHANGES_OF_EVICTION = 3
 
@@ -23,11 +24,25 @@ class Recording(Unplanned):
         self.first = None  # the first recorded step, once its backward is over
         self.changes_of_eviction = 0  # recorded steps in which online eviction began or ended
 
-    def step(self, call):
+    def prepare(self, call) -> bool:
         if self.owner.options.plan is not None and self.call_plan.plan is None:
             given_plan.take(self.call_plan)
-            return UNDECIDED
-        return super().step(call)
+            return False
+        if not super().prepare(call):
+            return False
+        why = call.unfit_to_run() if self.records_now() else ""
+        if why:
+            self.call_plan.refuse(why)
+        return not why
+
+    def records_now(self) -> bool:
+        return not (self.call_plan.original.is_too_large or self.owner.sharing.is_now)
+
+    def recorded_beside(self) -> int:
+        return 0 if self.first is None else self.first.other_bytes
+
+    def course(self, call) -> Course:
+        return Course.RECORDED if self.records_now() else Course.ORIGINAL
 
     def keep_budget(self, call, found) -> None:
         if self.owner.fallback.choice == "evict" or self.call_plan.original.has_no_plan_from_shapes:
@@ -52,10 +67,6 @@ class Recording(Unplanned):
         return self.owner.run_original(call.args, call.kwargs, fits)
 
     def record(self, call, fits):
-        why = call.unfit_to_run()
-        if why:
-            self.call_plan.refuse(why)
-            return UNDECIDED
         self.owner.fallback.begin(fits)
         generators = modes.Generators(call.device)
         output, failure, change = self.try_to_record(call)

@@ -1,6 +1,7 @@
 """The state of a kind of call that is not planned."""
 
 from .state import State, StateName
+from .together import Course
 
 
 class Refused(State):
@@ -9,6 +10,10 @@ class Refused(State):
     def __init__(self, call_plan, room=None):
         super().__init__(call_plan)
         self.room = room  # NoRoom if the budget was too small; otherwise None
+
+    def course(self, call) -> Course:
+        # If another kind of call is planned, only this kind has no plan, for example a smaller last batch.
+        return Course.ORIGINAL if self.owner.has_planned() else Course.REFUSED
 
     def step(self, call):
         call_plan, owner = self.call_plan, self.owner

@@ -13,6 +13,8 @@ recorded value, the original runs that step.
 import enum
 import weakref
 
+from .together import Course
+
 
 class StateName(enum.Enum):
     """The names that `status` shows."""
@@ -47,13 +49,28 @@ class State:
     def owner(self):
         return self._call_plan().owner
 
+    def prepare(self, call) -> bool:
+        """Makes all decisions about the call that may replace the state. Returns False if the state was
+        replaced by another one, which must be asked instead."""
+        return True
+
+    def course(self, call) -> Course:
+        """Returns what this rank can do in a call that was prepared. The ranks agree on a Course before
+        `step`, which must keep to it."""
+        return Course.ORIGINAL
+
     def step(self, call):
-        """Returns the call's return value, or UNDECIDED if the state was replaced by another one, which must
-        be asked instead."""
+        """Runs a call that was prepared. Returns the call's return value, or UNDECIDED if the state was
+        replaced by another one, which must be asked instead."""
         raise NotImplementedError
 
     def settle(self) -> None:
         """Handles what has happened since the last call."""
+
+    def recorded_beside(self) -> int:
+        """Returns the bytes that did not belong to the step that was recorded before this one; 0 if none
+        was."""
+        return 0
 
     def settle_recorded(self, step) -> None:
         """Called when the backward of a recorded step is over."""
@@ -74,19 +91,21 @@ class Unplanned(State):
     """A state in which the original runs, unless it is known from shapes that its step would exceed the
     budget."""
 
-    def step(self, call):
+    def prepare(self, call) -> bool:
         owner, call_plan = self.owner, self.call_plan
-        if owner.options.budget_bytes is not None:
-            found = call_plan.look_at_shapes(call)
-            if owner.state.watch is not None:
-                needed = call_plan.other_bytes(call) + call_plan.original.bytes
-                if not owner.has_room_for(needed):
-                    self.keep_budget(call, found)
-            # A recording from shapes may have shown that the forward sets attributes. In this case the call
-            # is handled again, with a new watch that knows these attributes.
-            if owner.state.watch is None or call_plan.state is not self:
-                return UNDECIDED
-        return self.step_within_budget(call, call_plan.fits(call))
+        if owner.options.budget_bytes is None:
+            return True
+        found = call_plan.look_at_shapes(call)
+        if owner.state.watch is not None:
+            needed = call_plan.other_bytes(call) + call_plan.original.bytes
+            if not owner.has_room_for(needed):
+                self.keep_budget(call, found)
+        # A recording from shapes may have shown that the forward sets attributes. In this case the call is
+        # handled again, with a new watch that knows these attributes.
+        return owner.state.watch is not None and call_plan.state is self
+
+    def step(self, call):
+        return self.step_within_budget(call, self.call_plan.fits(call))
 
     def keep_budget(self, call, found) -> None:
         """Called when it is known from shapes that the original's step would exceed the budget. `found`: the

@@ -7,17 +7,18 @@ they can do.
 """
 
 import contextlib
+import dataclasses
 import datetime
 import enum
 import hashlib
 import itertools
+import json
 import logging
 import time
 
 import torch.distributed as dist
 
 from .. import ranks
-from .state import StateName
 
 log = logging.getLogger("rematlas")
 numbers = itertools.count()  # numbers of the planned modules of this process, which are the same on all ranks
@@ -27,23 +28,32 @@ FIELD = 12  # bits of the sum in which the ranks count themselves by their Cours
 
 
 class Course(enum.IntEnum):
-    """What a rank can do in a step. RECORDED: the original runs in the form in which steps are recorded. This
-    matters only for sharded parameters: otherwise this form is the original itself."""
+    """What a rank can do in a step. All ranks take the least course of any of them. RECORDED: the original
+    runs in the form in which steps are recorded. This matters only for sharded parameters: otherwise this
+    form is the original itself."""
 
     REFUSED = 0
     ORIGINAL = 1
     RECORDED = 2
-    COMPARED = 3
-    PLANNED = 4
-    UNEQUAL = 5  # of all ranks together: each has a plan, but not the same one
+    UNCOMPARED = 3  # the plan runs, and this rank cannot compare it in this step
+    COMPARED = 4  # the plan runs beside the original, because comparisons are missing
+    PLANNED = 5  # the plan runs, alone or beside the original
+    UNEQUAL = 6  # of all ranks together: each has a plan, but not the same one
 
 
-COURSES = {
-    StateName.REFUSED: Course.REFUSED,
-    StateName.RECORDING: Course.RECORDED,
-    StateName.COMPARING: Course.COMPARED,
-    StateName.PLANNED: Course.PLANNED,
-}  # the other states run the original
+COUNTED = (Course.ORIGINAL, Course.RECORDED, Course.UNCOMPARED, Course.COMPARED, Course.PLANNED)
+
+
+@dataclasses.dataclass(frozen=True)
+class Told:
+    """What a rank tells the others before a forward, and what all of them agree on. `plan`: a text that is
+    equal on ranks with the same plan. `why`: the reason for REFUSED. `beside`: if the rank has recorded such
+    a step, the bytes of the tensors that did not belong to the step; of all ranks, the most."""
+
+    course: Course
+    plan: str = ""
+    why: str = ""
+    beside: int = 0
 
 
 class Together:
@@ -92,25 +102,28 @@ class Together:
             )
         return bool(recording.groups())
 
-    def shared(self, plan, asked, seconds) -> ranks.Shared:
+    def shared(self, plan, options, frames) -> ranks.Shared:
         """Returns the plan that this rank shares with others, see ranks.Shared."""
-        return ranks.Shared(self.key, plan, asked, seconds)
+        asked = [str(options.budget), options.solver, options.config, options.time_limit, options.wire_weight]
+        return ranks.Shared(self.key, plan, json.dumps([*asked, frames]), 60 + 3 * options.time_limit)
 
-    def keeps_from_plan(self, call_plan) -> bool:
-        """Called before each forward, when what has happened since the last forward is settled. Says whether
-        this rank must run the original although it has a plan or would record the step, because other ranks
-        cannot. If a rank refuses the step, all ranks refuse it."""
-        if not self.is_on:
-            return False
-        mine = COURSES.get(call_plan.state.name, Course.ORIGINAL)
-        if mine is Course.REFUSED and call_plan.owner.has_planned():
-            mine = Course.ORIGINAL  # only this kind of call, for example a smaller last batch, has no plan
+    def keeps_from_plan(self, call_plan, mine: Course) -> bool:
+        """Called before each forward, when this rank has decided which course it can take: `mine`. Says
+        whether this rank must run the original although it has a plan or would record the step, because other
+        ranks cannot. If a rank refuses the step, all ranks refuse it."""
         plan = call_plan.plan.digest() if mine > Course.RECORDED else ""
-        common, why = self.meet(mine, plan, self.told(call_plan.reason))
+        told = Told(mine, plan, self.of_rank(call_plan.reason), call_plan.state.recorded_beside())
+        agreed = self.meet(told)
+        common = agreed.course
+        call_plan.more_beside = max(0, agreed.beside - told.beside)
         if common is Course.REFUSED and mine is not Course.REFUSED:
-            call_plan.refuse(f"another rank refuses the step: {why}")
+            call_plan.refuse(f"another rank refuses the step: {agreed.why}")
         elif common is Course.COMPARED and mine is Course.PLANNED:
             call_plan.compare_again()
+        elif common is Course.UNCOMPARED and mine is Course.COMPARED:
+            call_plan.skip_comparison()
+            if not call_plan.is_planned:
+                self.stay_with_plan(call_plan.reason)
         self.unequal = self.unequal + 1 if common is Course.UNEQUAL else 0
         if common is Course.UNEQUAL:
             common = Course.ORIGINAL
@@ -127,15 +140,15 @@ class Together:
     def run_original(self) -> None:
         """Called before a forward that this rank can only run by the original."""
         if self.is_on:
-            self.meet(Course.ORIGINAL, "", "")
+            self.meet(Told(Course.ORIGINAL))
 
     def refuse(self, why) -> None:
         """Called before a forward of a kind that this rank never plans."""
         if self.is_on:
-            self.meet(Course.REFUSED, "", self.told(why))
+            self.meet(Told(Course.REFUSED, why=self.of_rank(why)))
 
     @staticmethod
-    def told(why) -> str:
+    def of_rank(why) -> str:
         return f"rank {dist.get_rank()}: {why}"
 
     def stay_with_plan(self, why) -> None:
@@ -147,9 +160,8 @@ class Together:
                 " cannot run the original: train without a plan (rematlas.remove)"
             )
 
-    def meet(self, course: Course, plan: str, why: str) -> tuple[Course, str]:
+    def meet(self, told: Told) -> Told:
         """Waits for all ranks. Returns the course that all of them can take, and a rank's reason if it is
-        REFUSED. `plan`: a text that is equal on ranks with the same plan. `why`: this rank's reason for
         REFUSED. Raises RuntimeError if a rank does not come within the timeout of its process group."""
         begun, failed_at = self.begun(), self.failed_at
         self.failed_at = None
@@ -159,12 +171,13 @@ class Together:
         self.meetings += 1
         are_unequal = False
         for group in self.groups:
-            course, why = self.meet_group(group, course, plan, why)
-            if course is Course.UNEQUAL:
-                course, are_unequal = Course.ORIGINAL, True
-        common = Course.UNEQUAL if are_unequal and course is Course.ORIGINAL else course
-        self.last = (common, why), begun
-        return common, why
+            told = self.meet_group(group, told)
+            if told.course is Course.UNEQUAL:
+                told, are_unequal = dataclasses.replace(told, course=Course.ORIGINAL), True
+        if are_unequal and told.course is Course.ORIGINAL:
+            told = dataclasses.replace(told, course=Course.UNEQUAL)
+        self.last = told, begun
+        return told
 
     def note_failed(self, has_kept) -> None:
         """Called when a forward has raised an error. `has_kept`: it has kept all that it had gathered."""
@@ -182,19 +195,26 @@ class Together:
         counts = counts_of_collectives() if self.groups else {}
         return [counts.get(group, 0) for group in self.groups]
 
-    def meet_group(self, group, course, plan, why) -> tuple[Course, str]:
+    def meet_group(self, group, told: Told) -> Told:
         process_group = dist.distributed_c10d._resolve_process_group(group)
-        size, store = process_group.size(), ranks.store()
+        size, store, course = process_group.size(), ranks.store(), told.course
         place = self.place(group, self.meetings)
-        if course is Course.REFUSED:
-            store.set(place + "why", why)
-        digest = int.from_bytes(hashlib.sha256(plan.encode()).digest()[:4], "big")
+        if course is Course.REFUSED:  # told by its reason, and counted as ORIGINAL
+            store.set(place + "why", told.why)
+        own_beside = f"{place}beside/{process_group.rank()}"
+        if told.beside:
+            store.set(own_beside, str(told.beside))
+        digest = int.from_bytes(hashlib.sha256(told.plan.encode()).digest()[:4], "big")
         store.add(place + "plans", digest)
-        courses = store.add(place + "courses", 1 << (FIELD * course))
-        count = [(courses >> (FIELD * one)) & ((1 << FIELD) - 1) for one in Course]
-        if sum(count) == size:
+        courses = store.add(place + "courses", 1 << (FIELD * COUNTED.index(max(course, Course.ORIGINAL))))
+        count = {each: (courses >> (FIELD * at)) & ((1 << FIELD) - 1) for at, each in enumerate(COUNTED)}
+        if sum(count.values()) == size:
             are_same = store.add(place + "plans", 0) == size * digest
-            store.set(place + "common", bytes([common_course(count, are_same)]))
+            least = Course.REFUSED if store.check([place + "why"]) else min(filter(count.get, COUNTED))
+            common = Course.UNEQUAL if least > Course.RECORDED and not are_same else least
+            besides = [f"{place}beside/{rank}" for rank in range(size)] if common is Course.RECORDED else []
+            most = max((int(store.get(key)) for key in besides if store.check([key])), default=0)
+            store.set(place + "common", f"{common} {most}")
             self.forget(store, self.place(group, self.meetings - 1))
         timeout = timeout_of(process_group)
         if not is_there_within(timeout, store, place + "common"):
@@ -202,8 +222,11 @@ class Together:
                 f"rematlas: not all {size} ranks have come to forward {self.meetings} of {self.name} within"
                 f" {timeout}: the logs of the other ranks tell why"
             )
-        common = Course(store.get(place + "common")[0])
-        return common, store.get(place + "why").decode() if common is Course.REFUSED else ""
+        if told.beside:
+            store.delete_key(own_beside)
+        common, most = map(int, store.get(place + "common").split())
+        why = store.get(place + "why").decode() if common == Course.REFUSED else ""
+        return Told(Course(common), told.plan, why, max(most, told.beside))
 
     def place(self, group, meeting) -> str:
         return f"rematlas/together/{group}/{self.number}/{meeting}/"
@@ -242,17 +265,3 @@ def timeout_of(process_group) -> datetime.timedelta:
     """Returns how long collectives of the group wait for a rank."""
     backend = process_group._get_backend(process_group._device_types[0])
     return getattr(getattr(backend, "options", None), "_timeout", dist.constants.default_pg_timeout)
-
-
-def common_course(count, are_same) -> Course:
-    """Returns the course of all ranks. `count`: the number of ranks by their Course. `are_same`: whether all
-    ranks have the same plan."""
-    if count[Course.REFUSED]:
-        return Course.REFUSED
-    if count[Course.ORIGINAL]:
-        return Course.ORIGINAL
-    if count[Course.RECORDED]:
-        return Course.RECORDED
-    if not are_same:
-        return Course.UNEQUAL
-    return Course.COMPARED if count[Course.COMPARED] else Course.PLANNED

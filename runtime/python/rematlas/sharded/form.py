@@ -95,6 +95,7 @@ class ShardedForm(PlainForm):
             each: fsdp.Hooks(self, each, state) for each, state in self.states if not self.why_never
         }
         self.reduces = bool(self.hooks)
+        self.gathered = {}  # see fsdp.left_alone
 
     def parts_of_output(self, output):
         return self.outputs.parts(output)
@@ -138,7 +139,7 @@ class ShardedForm(PlainForm):
     def left_alone(self):
         if self.hooks:
             self.note_padding()
-        return next(filter(None, (fsdp.left_alone(state) for _, state in self.states)), None)
+        return next(filter(None, (fsdp.left_alone(state, self.gathered) for _, state in self.states)), None)
 
     def note_padding(self) -> None:
         """Notes how to get the padded parts of parameters. The program may have set new parameters."""

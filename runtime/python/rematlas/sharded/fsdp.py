@@ -124,10 +124,31 @@ UNREDUCED = LeftAlone(
 )
 
 
-def left_alone(state) -> LeftAlone | None:
+CHANGED = LeftAlone(
+    "with gathered parameters that differ from their shards (changed since they were gathered, or gathered by"
+    " unshard())",
+    "change parameters while they are sharded: after a backward, or after model.reshard()",
+)
+
+
+def facts_of_gathered(group) -> list:
+    """Returns facts that change if the program changes a gathered parameter or a shard."""
+    return [
+        (
+            p._unsharded_param._version,
+            p._unsharded_param.requires_grad == p.sharded_param.requires_grad,
+            bool(p._unsharded_param._backward_hooks),
+            p.sharded_param._local_tensor._version,
+        )
+        for p in group.fsdp_params
+    ]
+
+
+def left_alone(state, gathered) -> LeftAlone | None:
     """Says why FSDP2 itself must run the call that begins; None if a plan can run it. Frees weights that are
     still gathered, since the plan gathers them. All ranks must call this, because a rank that gathers and a
-    rank that does not would exchange wrong data."""
+    rank that does not would exchange wrong data. `gathered`: facts_of_gathered of each group when the last
+    forward of its module by FSDP2 was over."""
     if getattr(state._state_ctx, "manual_backward_finalization", False):
         return LeftAlone(
             "whose backward the program ends itself (set_manual_backward_finalization)",
@@ -146,7 +167,9 @@ def left_alone(state) -> LeftAlone | None:
                 "with hooks on parameters that FSDP2 does not call (register_hook)",
                 "use register_post_accumulate_grad_hook",
             )
-        if not group.is_sharded:  # since an evaluation, or since unshard()
+        if not group.is_sharded:  # since an evaluation, for example
+            if gathered.get(group) != facts_of_gathered(group):
+                return CHANGED  # FSDP2 does not gather them again
             group.reshard()
     return None
 
@@ -243,9 +266,13 @@ class Hooks:
 
     def after(self, args, output):
         step = self.form.step
-        if step is None:
-            return self.replaced[1][2](self.module, args, output)
-        return step.after(self.state, output)
+        if step is not None:
+            return step.after(self.state, output)
+        output = self.replaced[1][2](self.module, args, output)
+        for group in groups_of(self.state):
+            if not group.is_sharded:
+                self.form.gathered[group] = facts_of_gathered(group)
+        return output
 
 
 def numbered(group) -> list:
