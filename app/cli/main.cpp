@@ -9,8 +9,8 @@
 
 #include "app/cli/built_in.h"
 #include "app/cli/command.h"
+#include "core/base/limits_of_the_process.h"
 #include "core/base/one_line.h"
-#include "core/base/out_of_memory.h"
 
 namespace rematlas {
 
@@ -30,7 +30,7 @@ void print_json(const nlohmann::json& object) {
 namespace {
 
 [[gnu::constructor(101)]] void begin() {
-    end_with_a_line_if_memory_runs_out();
+    end_with_a_line_at_limits();
 }
 
 /// Fails if an argument is empty: it probably comes from a variable of a script that was not set. An empty

@@ -1,14 +1,10 @@
 // rematlas-explorer [FILE ...] [--screenshot out.png [--dock NAME]]
-#include <unistd.h>
-
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QLocale>
 #include <QSettings>
 #include <QTextStream>
 #include <cstdlib>
-#include <exception>
-#include <new>
 #include <string_view>
 
 #include "app/explorer/docks/all_docks.h"
@@ -16,6 +12,7 @@
 #include "app/explorer/window/main_window.h"
 #include "app/explorer/window/screenshot.h"
 #include "app/explorer/words/language.h"
+#include "core/base/limits_of_the_process.h"
 
 namespace {
 
@@ -42,24 +39,10 @@ void drop_remarks(QtMsgType type, const QMessageLogContext&, const QString& mess
     if (type == QtFatalMsg) std::abort();
 }
 
-/// Called when an exception leaves a thread. If the memory did not suffice, for example for a large graph,
-/// ends the program with one line instead of a core dump.
-void end_with_a_line() {
-    try {
-        if (const std::exception_ptr what = std::current_exception()) std::rethrow_exception(what);
-    } catch (const std::bad_alloc&) {
-        constexpr std::string_view line = "rematlas-explorer: out of memory\n";
-        static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));
-        ::_exit(2);
-    } catch (...) {
-    }
-    std::abort();
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-    std::set_terminate(end_with_a_line);
+    rematlas::end_with_a_line_at_limits();
     qInstallMessageHandler(drop_remarks);
     const bool no_display = without_display();
     if (no_display || (asks_for_screenshot(argc, argv) && qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM"))) {

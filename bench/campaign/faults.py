@@ -37,14 +37,17 @@ OLD = b"the old file\n"
 
 @dataclasses.dataclass
 class Command:
-    """`words`: without the program; {out} is the output, {folder} the folder with graph, schedule, sweep."""
+    """`words`: without the program; {out} is the output, {folder} the folder with graph, schedule, sweep.
+    Words that begin with `python` are those of Python."""
 
     name: str
     words: str
     ending: str
+    imports_torch: bool = False  # such a command takes seconds, so it is only killed
 
     def line(self, folder, out):
-        return [str(PROGRAM), *self.words.format(out=out, folder=folder).split()]
+        words = [word.format(out=out, folder=folder) for word in self.words.split()]
+        return [sys.executable, *words[1:]] if words[0] == "python" else [str(PROGRAM), *words]
 
 
 COMMANDS = [
@@ -55,6 +58,8 @@ COMMANDS = [
     Command("draw", "draw {folder}/mlp.graph.json -o {out}", ".svg"),
     Command("check", "check {folder}/gpt.graph.json {folder}/gpt.schedule.json --json", ""),
     Command("policy", "export {folder}/gpt.schedule.json --format policy -o {out}", ".json"),
+    Command("capture", "capture {folder}/trained.py:step -o {out}", ".json", imports_torch=True),
+    Command("training", "python {folder}/trained.py {out}", ".plan", imports_torch=True),
 ]
 
 
@@ -65,11 +70,14 @@ class Commands:
         self.folder = pathlib.Path(folder)
         self.cache = self.folder / "cache"
         self.environment = os.environ | {"REMATLAS_CACHE": str(self.cache)}
+        self.environment |= {"PYTHONPATH": str(ROOT / "runtime" / "python"), "VIRTUAL_ENV": sys.prefix}
+        shutil.copy(pathlib.Path(__file__).with_name("trained.py"), self.folder)
         for graph in GRAPHS.glob("*.json"):
             shutil.copy(graph, self.folder)
         self.must("solve gpt.graph.json --budget 80% --time-limit 10s -o gpt.schedule.json")
         self.must("sweep mlp.graph.json --solver dtr --budgets 4 -o mlp.sweep.json")
-        self.commands = [command for command in COMMANDS if self.works(command)]
+        self.all = [command for command in COMMANDS if self.works(command)]
+        self.commands = [command for command in self.all if not command.imports_torch]
 
     def must(self, words):
         subprocess.run(
@@ -150,7 +158,7 @@ class Faults:
 
     def kills(self):
         for number in range(self.options.kills):
-            command = self.commands.commands[number % len(self.commands.commands)]
+            command = self.commands.all[number % len(self.commands.all)]
             out = self.output(command)
             if number % 3 == 0:
                 shutil.rmtree(self.commands.cache, ignore_errors=True)

@@ -5,15 +5,15 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "core/base/limits_of_the_process.h"
 #include "core/base/one_line.h"
-#include "core/base/out_of_memory.h"
 #include "runtime/allocator/counting_allocator.h"
 #include "runtime/program/commands.h"
 
 namespace {
 
 [[gnu::constructor(101)]] void begin() {
-    rematlas::end_with_a_line_if_memory_runs_out();
+    rematlas::end_with_a_line_at_limits();
 }
 
 }  // namespace

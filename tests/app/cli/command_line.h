@@ -44,9 +44,10 @@ class CommandLine : public testing::Test {
     }
 
     /// Runs the program with these arguments, which go through the shell. Paths of tests contain no spaces.
-    Ran run(const std::string& arguments) const {
-        const std::string command = std::string(REMATLAS_PROGRAM) + " " + arguments + " >" + file("out") +
-                                    " 2>" + file("err") + " </dev/null";
+    /// `before`: what the shell does first.
+    Ran run(const std::string& arguments, const std::string& before = "") const {
+        const std::string command = before + std::string(REMATLAS_PROGRAM) + " " + arguments + " >" +
+                                    file("out") + " 2>" + file("err") + " </dev/null";
         const int status = std::system(command.c_str());
         return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, slurp(file("out")), slurp(file("err"))};
     }

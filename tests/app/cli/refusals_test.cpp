@@ -39,6 +39,14 @@ TEST_F(Refusals, a_file_of_another_kind_is_called_what_it_is) {
     expect_error(run("check " + graph + " " + graph), 2, "g.graph.json: is a graph, not a schedule");
 }
 
+TEST_F(Refusals, a_file_that_may_not_grow_is_told_and_the_old_one_stays) {
+    const std::string schedule = kept_schedule(), old = slurp(schedule);
+    const Ran ran = run("solve " + file("g.graph.json") + " --budget 100% --solver keep-all -o " + schedule,
+                        "ulimit -f 1; ");  // blocks of 512 bytes
+    expect_error(ran, 2, "s.schedule.json: cannot write: File too large");
+    EXPECT_EQ(slurp(schedule), old);
+}
+
 TEST_F(Refusals, check_refuses_an_optimal_schedule_that_is_above_its_bound) {
     json schedule = json::parse(slurp(kept_schedule()));
     ASSERT_EQ(schedule["status"], "optimal");

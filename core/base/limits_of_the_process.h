@@ -1,8 +1,9 @@
-// The end of a program that gets no more memory.
+// What a program does that gets no more memory, or that may not let its files grow.
 #pragma once
 
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <new>
@@ -12,8 +13,10 @@ namespace rematlas {
 
 /// Must be called first in a program, before objects with static lifetime are made. If memory runs out where
 /// no function can catch the exception, for example in a thread, the program prints one line and ends with
-/// status 2.
-inline void end_with_a_line_if_memory_runs_out() {
+/// status 2. A file that may not grow (`ulimit -f`) is an error of the call that writes, as on a full disk, and
+/// ends no program.
+inline void end_with_a_line_at_limits() {
+    std::signal(SIGXFSZ, SIG_IGN);
     std::set_terminate([] {
         constexpr std::string_view line = "rematlas: out of memory\n";
         try {
