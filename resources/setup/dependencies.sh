@@ -1,4 +1,5 @@
-# This file lists every dependency with the version that is needed. Scripts and the Makefile source it.
+# This file lists every dependency with the version that is needed. Scripts and the Makefile source it. After a
+# change of a Python package run lock.sh, which notes the digests of all files that setup.sh then installs.
 
 # Debian packages are written NAME or NAME>=VERSION. VERSION is the lowest version that is known to work;
 # Debian 12 has all of them.
@@ -16,12 +17,12 @@ packages_browser="chromium"
 # Python packages of .venv, apart from torch and torchvision: transformers and timm have the models of some
 # tests. Without expecttest, torch's list of ops and of their sample inputs cannot be imported. ruff formats
 # and checks Python, and lizard measures the lengths of functions. highspy has the library HiGHS, and highsbox
-# has its headers; these two are installed without their own dependencies.
+# has its headers.
 torch_default=2.15.0
 torch_oldest=2.11.0
 python_packages_any_torch="numpy==2.4.6 pillow==13.0.0 transformers==5.23.0 timm==1.0.31 expecttest==0.3.0"
 python_packages_tools="ruff==0.17.6 lizard==1.24.3"
-python_packages_alone="highspy==1.15.1 highsbox==1.15.1"
+python_packages_highs="highspy==1.15.1 highsbox==1.15.1"
 python_installer=uv==0.13.9
 
 # These Python packages of .venv-docs build the documentation.

@@ -50,56 +50,36 @@ install_packages() {
     [ -z "$missing" ] || fail "too old in this release of the system (see resources/setup/dependencies.sh):" $missing
 }
 
-# Installs packages into the environment $1. The function uses uv, which takes a third of pip's time. If uv
-# fails, the function uses pip, because uv does not know all of pip's settings and may then not find the
-# packages.
-install_into() {
-    local venv=$1 pip=("$1/bin/python" -m pip install -q --disable-pip-version-check)
-    shift
-    [ -x "$venv/bin/uv" ] || "${pip[@]}" "$python_installer" || fail "pip could not install $python_installer: is the package index reachable?"
+# Makes the environment $1 with the packages of the lock file $2, unless it has them. A file with another
+# digest than the lock file's is refused. The function uses uv, which takes a third of pip's time. If uv fails,
+# the function uses pip, because uv does not know all of pip's settings and may then not find the packages.
+make_environment() {
+    local venv=$root/$1 lock=$here/locks/$2.txt stamp=$root/$1/rematlas-packages
+    cmp -s "$lock" "$stamp" && return
+    [ -x "$venv/bin/python" ] || /usr/bin/python3 -m venv "$venv" || fail "cannot make the Python environment $1"
+    echo "setup: installing the packages of resources/setup/locks/$2.txt into $1$3"
+    local pip=("$venv/bin/python" -m pip install -q --disable-pip-version-check --require-hashes)
+    [ -x "$venv/bin/uv" ] || "${pip[@]}" -r "$here/locks/uv.txt" ||
+        fail "pip could not install uv: is the package index reachable?"
     local cache=$venv/uv-cache is_installed=yes
     env UV_CACHE_DIR="$cache" ${PIP_INDEX_URL:+UV_DEFAULT_INDEX="$PIP_INDEX_URL"} ${PIP_CERT:+SSL_CERT_FILE="$PIP_CERT"} \
-        "$venv/bin/uv" pip install -q --python "$venv/bin/python" --compile-bytecode "$@" || is_installed=no
+        "$venv/bin/uv" pip install -q --python "$venv/bin/python" --compile-bytecode --require-hashes -r "$lock" || is_installed=no
     rm -rf "$cache"
-    [ "$is_installed" = yes ] || "${pip[@]}" "$@" || fail "neither uv nor pip could install $*: is the package index reachable?"
+    [ "$is_installed" = yes ] || "${pip[@]}" -r "$lock" ||
+        fail "neither uv nor pip could install the packages of $lock: is the package index reachable?"
+    cp "$lock" "$stamp"
 }
 
-# Makes the environment $1 with version $2 of torch, unless it is complete.
-install_python_packages() {
-    local venv=$root/$1 torch=$2 vision=${torchvision_of[$2]:-} wanted
-    [ -n "$vision" ] || fail "torch $torch is not known here; there are ${!torchvision_of[*]} (resources/setup/dependencies.sh)"
-    wanted="torch==$torch torchvision==$vision $python_packages_any_torch"
-    [ "$torch" != "$torch_default" ] || wanted+=" $python_packages_tools $python_packages_alone"
-    local stamp=$venv/rematlas-packages
-    [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && return
-    if [ ! -x "$venv/bin/python" ]; then
-        /usr/bin/python3 -m venv "$venv" || fail "cannot make the Python environment $1"
-    fi
-    echo "setup: installing $wanted into $1 (about 5 GB on disk)"
-    # shellcheck disable=SC2086
-    install_into "$venv" ${wanted% "$python_packages_alone"}
-    if [ "$torch" = "$torch_default" ]; then
-        # shellcheck disable=SC2086
-        install_into "$venv" --no-deps $python_packages_alone
-    fi
-    echo "$wanted" >"$stamp"
-}
-
-# Makes the environment .venv-docs, in which the documentation is built, unless it is complete.
-install_docs_packages() {
-    local venv=$root/.venv-docs stamp=$root/.venv-docs/rematlas-packages
-    [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$python_packages_docs" ] && return
-    [ -x "$venv/bin/python" ] || /usr/bin/python3 -m venv "$venv" || fail "cannot make the Python environment .venv-docs"
-    echo "setup: installing $python_packages_docs into .venv-docs"
-    # shellcheck disable=SC2086
-    install_into "$venv" $python_packages_docs
-    echo "$python_packages_docs" >"$stamp"
+# Makes the environment $1 with version $2 of torch.
+make_torch_environment() {
+    [ -n "${torchvision_of[$2]:-}" ] || fail "torch $2 is not known here; there are ${!torchvision_of[*]} (resources/setup/dependencies.sh)"
+    make_environment "$1" "torch-$2" " (about 5 GB on disk)"
 }
 
 if [ "${1:-}" = --docs ]; then
     # shellcheck disable=SC2086
     install_packages $packages_docs
-    install_docs_packages
+    make_environment .venv-docs docs ""
     exit
 fi
 if [ "${1:-}" = --appimage ]; then
@@ -115,10 +95,10 @@ case ${1:-} in
     --core | --explorer) ;;
     --torch)
         # Both environments are downloaded and unpacked at the same time.
-        install_python_packages .venv "$torch_default" &
+        make_torch_environment .venv "$torch_default" &
         default=$!
-        install_python_packages ".venv-torch-$2" "$2"
+        make_torch_environment ".venv-torch-$2" "$2"
         wait "$default"
         ;;
-    *) install_python_packages .venv "$torch_default" ;;
+    *) make_torch_environment .venv "$torch_default" ;;
 esac
