@@ -36,10 +36,6 @@ void RecentFiles::add(const QString& path) {
     store();
 }
 
-void RecentFiles::remove(const QString& path) {
-    if (paths_.removeAll(path) > 0) store();
-}
-
 void RecentFiles::clear() {
     paths_.clear();
     store();

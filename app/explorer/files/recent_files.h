@@ -16,7 +16,6 @@ class RecentFiles : public QObject {
 
     const QStringList& paths() const { return paths_; }
     void add(const QString& path);
-    void remove(const QString& path);
     void clear();
 
     /// Returns the text that was last typed in order to capture this model, which is a file or a Python
