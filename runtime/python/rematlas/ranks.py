@@ -7,6 +7,7 @@ tensors. The rank that asks first leads: it makes the plan. A rank with other sh
 
 import atexit
 import contextlib
+import gc
 import hashlib
 import json
 import threading
@@ -16,7 +17,10 @@ import weakref
 import torch
 import torch.distributed as dist
 
+from .errors import infeasible_text
+
 at_exit = threading.Event()
+has_others = threading.Event()  # this process trains, or has trained, with other processes
 publishing = weakref.WeakSet()  # threads, see Shared.lead
 
 
@@ -27,6 +31,15 @@ def end_threads() -> None:
         thread.join()
 
 
+def let_threads_end() -> None:
+    """Called before the interpreter ends. A thread of Gloo may still be about to drop its last collective,
+    which refers to a Python object. If the interpreter ended meanwhile, the process would abort. Process
+    groups that are freed here wait for their threads; those that the program still holds get a moment."""
+    if has_others.is_set():
+        gc.collect()
+        time.sleep(0.05)
+
+
 # Facts about an op that differ between processes. A collective has a queue where no workspace was measured.
 MEASURED = ("time_ns", "workspace_bytes", "queue", "wire_bytes")
 
@@ -35,6 +48,7 @@ def store():
     """Returns the store of the process group; None if this process trains alone."""
     if not (dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1):
         return None
+    has_others.set()
     return dist.distributed_c10d._get_default_store()
 
 
@@ -63,10 +77,12 @@ def facts_of(parameter) -> tuple:
 
 class Shared:
     """One plan that several ranks use. `key`: see `key_of`. `asked`: everything except the graph that the
-    plan depends on (budget, solver, options), as text. `seconds`: how long to wait for the plan."""
+    plan depends on (budget, solver, options), as text. `seconds`: how long to wait for the plan. `solver`:
+    its name."""
 
-    def __init__(self, key, plan, asked: str, seconds: float):
+    def __init__(self, key, plan, asked: str, seconds: float, solver: str):
         self.store = store()
+        self.solver = solver
         self.key = f"{key}/{hashlib.sha256(asked.encode()).hexdigest()}/{digest(plan)}"
         self.end = time.monotonic() + seconds
         self.identity = ""  # a digest of the plan that the ranks share, once there is one
@@ -100,7 +116,7 @@ class Shared:
                 data = plan.to_bytes()
                 self.identity = hashlib.sha256(data).hexdigest()
             else:
-                why = answer.error or "the leading rank found no plan within the budget"
+                why = answer.error or f"the leading rank: {infeasible_text(self.solver, answer)}"
                 data = b"!" + why.encode()
             self.store.set(self.key, data)
             self.is_published = True

@@ -4,6 +4,7 @@ parallelism, and both. Losses and weights are those of training without plans, b
 import contextlib
 import dataclasses
 import datetime
+import json
 import os
 import random
 import tempfile
@@ -34,6 +35,7 @@ from parallel_test import free_port
 
 WIDTH, HEAD, BATCH, LENGTH, BLOCKS = 64, 16, 4, 16, 3
 TIMEOUT = datetime.timedelta(minutes=5)  # of collectives
+BESIDE = 300_000  # bytes
 SHORT = datetime.timedelta(seconds=15)  # the same where a rank ends
 
 
@@ -96,7 +98,7 @@ class Case:
     block: type = GPTBlock
     mesh: dict = dataclasses.field(default_factory=lambda: {"shard": 2})
     words: int = 101
-    budget: str = "88%"
+    budget: str | int = "88%"
     wire_weight: float = 1
     policy: MixedPrecisionPolicy = dataclasses.field(default_factory=MixedPrecisionPolicy)
     options: dict = dataclasses.field(default_factory=dict)  # of fully_shard
@@ -112,10 +114,13 @@ class Case:
     syncs_each: bool = True
     clip: float | None = None
     evaluates_at: int | None = None  # the step after which all ranks evaluate
+    retains_at: tuple = ()  # steps whose backward all ranks run with retain_graph=True
+    factor_at: int | None = None  # the step before which FSDP2 is told to divide gradients by another factor
     changes: str = ""  # after the evaluation: "gathered" or "sharded" parameters of the root
     watched_at: int | None = None  # the step that rank 1 runs under a dispatch mode
     fails_at: int | None = None  # the step in which rank 1's forward fails first, and is called again
     fails_everywhere_at: int | None = None  # under plans, its forwards fail first; weights change
+    beside_at: int | None = None  # the step before which rank 1 makes a tensor that it keeps
     dies_at: int | None = None  # the step before which rank 1 ends
     backend: str = "gloo"
     steps: int = 12
@@ -195,6 +200,9 @@ def model_of(case):
             fully_shard(block, **options)
         options["mp_policy"] = dataclasses.replace(case.policy, output_dtype=torch.float32)
         fully_shard(model, **options)
+    if case.factor_at is not None:  # Gloo divides only after the sum
+        for module in (*model.blocks, model):
+            module.set_force_sum_reduction_for_comms(True)
     return model
 
 
@@ -217,6 +225,10 @@ def restarted(model, case, optimizer):
     return other, again
 
 
+def watched_steps(rank) -> str:
+    return os.path.join(tempfile.gettempdir(), f"rematlas_steps_{os.getppid()}_{rank}.jsonl")
+
+
 def change_root(model, case, optimizer) -> None:
     """Changes parameters of the root, which an evaluation has left gathered."""
     if case.changes == "gathered":
@@ -231,14 +243,21 @@ def train(case, rank, with_plan):
     """Returns the losses, the local parts of the weights, and the model."""
     model = model_of(case)
     plan = {"budget": case.budget, "time_limit": 1.0, "wire_weight": case.wire_weight}
+    if case.beside_at is not None:
+        plan["watch"] = watched_steps(rank)
     if with_plan:
         rematlas.apply(model, **plan)
-    optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
+    optimizer, kept = torch.optim.AdamW(model.parameters(), 1e-3), []
     numbers = torch.Generator().manual_seed(0 if case.parallel else rank)
     delays, losses = random.Random(rank), []
     for step in range(case.steps):
         if with_plan and rank == 1 and step == case.dies_at:
             os._exit(1)
+        if step == case.beside_at and rank == 1:
+            kept.append(torch.empty(BESIDE, dtype=torch.uint8))
+        if step == case.factor_at:
+            for module in (*model.blocks, model):
+                module.set_gradient_divide_factor(16.0)
         for part in range(case.accumulate):
             if not case.syncs_each:
                 model.set_requires_gradient_sync(part + 1 == case.accumulate)
@@ -265,7 +284,7 @@ def train(case, rank, with_plan):
                 loss = functional.cross_entropy(
                     logits if case.loss_of_parts else logits.float(), words.flatten()
                 )
-                loss.backward()
+                loss.backward(retain_graph=step in case.retains_at)
             if with_plan and not case.is_disturbed:
                 rematlas.status(model).wait()
             losses.append(local(loss).item())
@@ -303,6 +322,10 @@ def run(rank, port, case, results) -> None:
     status = rematlas.status(model)
     is_same = wanted == losses and all(map(torch.equal, weights, found))
     peaks = [(plan.measured_peak_bytes, plan.peak_bytes) for plan in status.plans]
+    if case.beside_at is not None:
+        with open(watched_steps(rank)) as file:
+            steps = [step for step in map(json.loads, file) if step.get("by") == "plan"]
+        peaks = [(step["peak_bytes"], case.budget) for step in steps if step["step"] >= case.beside_at]
     gathered = [plan.wire_bytes for plan in status.plans]
     results.put((rank, is_same, status.state, status.reason, status.replayed, peaks, gathered))
     rematlas.remove(model).train()
@@ -434,6 +457,16 @@ class Loops(SeveralProcesses):
         for changes in ("gathered", "sharded"):
             with self.subTest(changes):
                 self.expect_planned(evaluates_at=7, changes=changes)
+
+    def test_backwards_that_no_rank_can_run_by_the_plan(self):
+        self.expect_planned(retains_at=(7, 9))
+        self.expect_planned(block=LlamaBlock, mesh={"tensor": 2}, parallel=SPLIT, retains_at=(7, 9))
+
+    def test_a_smaller_plan_is_made_where_more_lives_beside_the_step(self):
+        self.expect_planned(budget=3_100_000, beside_at=7, steps=14)
+
+    def test_options_of_fsdp2_that_change(self):
+        self.expect_planned(factor_at=7)
 
     def test_a_rank_that_is_watched_after_an_evaluation(self):
         """The evaluation leaves weights gathered, which all ranks or none must gather again."""

@@ -71,7 +71,10 @@ class CallPlan:
         if not self.state.prepare(call):
             return UNDECIDED
         together = self.owner.together
-        if together.is_on and together.keeps_from_plan(self, self.state.course(call)):
+        keeps = together.is_on and together.keeps_from_plan(self, call)
+        if keeps is None:
+            return UNDECIDED
+        if keeps:
             return self.owner.run_original(call.args, call.kwargs, self.fits_perhaps(call))
         return self.state.step(call)
 
@@ -296,8 +299,7 @@ class CallPlan:
         is_hopeless = self.comparisons.are_given_up or self.original.is_too_large
         return not is_hopeless and self.owner.has_room_for(others + self.original.needed_for_comparison())
 
-    def compare_again(self) -> None:
-        """Called when another rank compares the step that begins."""
+    def compare_again(self) -> None:  # called when another rank compares the step that begins
         self.state = Comparing(self)
 
     def note_success(self) -> None:

@@ -7,13 +7,14 @@ from ..calls import effects, structure
 
 
 class OpenForward:
-    __slots__ = ("call", "call_plan", "compiled", "kept", "owner", "plan", "region")
+    __slots__ = ("call", "call_plan", "compiled", "kept", "owner", "plan", "region", "tensors")
 
-    def __init__(self, owner, call_plan, call, compiled, kept):
+    def __init__(self, owner, call_plan, call, compiled, tensors, kept):
         self.owner = owner
         self.call_plan = call_plan
         self.call = call
         self.compiled = compiled  # the plan by which the forward ran
+        self.tensors = tensors  # the module's tensors, as the plan was given them
         self.region = owner.regions.now  # the autocast region of the forward, as in Recorded
         self.kept = kept  # (dictionary, name, value before) of each attribute that the forward replaces
         self.plan = call_plan.plan
@@ -34,10 +35,13 @@ class OpenForward:
                 as_before(self.kept),
                 call.offloading.again(self.owner.module, call.device),
             ):
-                output = call.run(self.owner.module.forward, given)
+                output = call.run(self.forward_of_original, given)
                 tensors = call.given_for(structure.flatten(output)[1], given)
                 kept = [structure.flatten(values[name])[1] for values, name, *_ in self.plan.returned.kept]
                 return tensors + [tensor for of_one in kept for tensor in of_one]
+
+    def forward_of_original(self, *args, **kwargs):
+        return self.owner.form.run_again(args, kwargs, self.owner.state, self.tensors)
 
 
 @contextlib.contextmanager

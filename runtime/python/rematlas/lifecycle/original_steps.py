@@ -110,14 +110,14 @@ class OriginalSteps:
 
     def leave_plan(self, why) -> None:
         """Called when the plan could not run the forward of a step, so that the original runs the step."""
-        self.together.stay_with_plan(why)
+        self.together.leave_plan(why)
         if self.updates is not None:
             self.updates.note_original()
         self.note_original(why)
 
     def leave_plan_in_backward(self, plan, why) -> None:
         """Called when the original runs a step again whose forward the plan has run."""
-        self.together.stay_with_plan(why)
+        self.together.leave_plan(why)
         if self.updates is not None:
             self.updates.note_original()
         plan.left_steps += 1

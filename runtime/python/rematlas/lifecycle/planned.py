@@ -37,6 +37,15 @@ class Planned(State):
         can_compare = not owner.sharing.is_now and call_plan.can_compare(self.others(call))
         return Course.PLANNED if can_compare else Course.UNCOMPARED
 
+    def beside(self, call) -> int:
+        call_plan = self.call_plan
+        budget, plan, answer = self.owner.options.budget_bytes, call_plan.plan, call_plan.answer
+        others = self.others(call) - sum(call_plan.held_by_open_steps())
+        if budget is None or plan.compiled.open_forwards() or others <= plan.other_bytes:
+            return 0
+        planned = answer.kept_by_loss_bytes + answer.peak_bytes + answer.others_bytes
+        return max(0, others + planned - budget)
+
     def step(self, call):
         call_plan = self.call_plan
         owner, plan = call_plan.owner, call_plan.plan
@@ -72,7 +81,7 @@ class Planned(State):
         if plan.moves_buffers_in_backward is None:
             plan.note_first_forward(compiled)
             owner.note_plans_that_move_buffers()
-        owner.note_open_forward(number, call_plan, call, compiled)
+        owner.note_open_forward(number, call_plan, call, compiled, tensors)
         plan.steps += 1
         owner.count_replayed(call_plan.answer)
         if plan.is_one_output:

@@ -192,7 +192,7 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
             self.refusals.refuse_module(why)
             return None, None
         offloading = Offloading.now()
-        settings = modes.current(device), offloading.facts(device)
+        settings = modes.current(device), offloading.facts(device), self.form.options()
         key = ((template, geometry(inputs), settings), *state.key())
         call_plan = self.call_plans.get(key) or self.add(key, inputs)
         if offloading.stack:
@@ -270,14 +270,14 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
             tensors, given, self.options.in_arena(call.device), self.measures
         )
         if not why:
-            self.note_open_forward(number, call_plan, call, compiled)
+            self.note_open_forward(number, call_plan, call, compiled, tensors)
         return outputs, why
 
-    def note_open_forward(self, number, call_plan, call, compiled) -> None:
+    def note_open_forward(self, number, call_plan, call, compiled, tensors) -> None:
         """Stores the facts that the original needs if it must run the forward again for the backward."""
         places = [(values, name) for values, name, *_ in call_plan.plan.returned.kept]
         kept = self.state.kept_values(places) if places else ()
-        callbacks.open_forwards[number] = OpenForward(self, call_plan, call, compiled, kept)
+        callbacks.open_forwards[number] = OpenForward(self, call_plan, call, compiled, tensors, kept)
 
     def count_replayed(self, answer) -> None:
         self.replayed += 1
@@ -406,3 +406,4 @@ def stop():
     for module in list(planned_modules):
         module.stop()
     autograd_threads.wait_for_autograd()
+    ranks.let_threads_end()

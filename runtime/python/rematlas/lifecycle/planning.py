@@ -111,5 +111,6 @@ class Planning(Unplanned):
             return
         plan.be_replaced_by(found)
         plan.identity = shared.identity
-        call_plan.note_answer(dataclasses.replace(answer, kept_by_loss_bytes=kept_by_loss))
+        own = {"kept_by_loss_bytes": kept_by_loss, "beside_bytes": plan.other_bytes}
+        call_plan.note_answer(dataclasses.replace(answer, **own))
         call_plan.bind()

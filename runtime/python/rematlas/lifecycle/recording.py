@@ -38,7 +38,7 @@ class Recording(Unplanned):
     def records_now(self) -> bool:
         return not (self.call_plan.original.is_too_large or self.owner.sharing.is_now)
 
-    def recorded_beside(self) -> int:
+    def beside(self, call) -> int:
         return 0 if self.first is None else self.first.other_bytes
 
     def course(self, call) -> Course:

@@ -67,9 +67,8 @@ class State:
     def settle(self) -> None:
         """Handles what has happened since the last call."""
 
-    def recorded_beside(self) -> int:
-        """Returns the bytes that did not belong to the step that was recorded before this one; 0 if none
-        was."""
+    def beside(self, call) -> int:
+        """Returns what this rank tells the others about bytes beside the step, see Told."""
         return 0
 
     def settle_recorded(self, step) -> None:

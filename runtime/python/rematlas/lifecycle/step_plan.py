@@ -92,6 +92,7 @@ class StepPlan:
 
     def __init__(self, compiled, returned, *, sums, other_bytes, frames, used=None):
         self.compiled = compiled
+        self.recorded = compiled  # as this process recorded the step, for the next solve
         self.returned = returned
         self.is_one_output = (
             not (returned.kept or returned.effects or returned.dtensors)
@@ -177,6 +178,12 @@ class StepPlan:
     def be_replaced_by(self, compiled) -> None:
         """Takes over the plan that another process has made."""
         self.compiled = self.without_updates = compiled
+
+    def be_shared_anew(self, shared) -> None:
+        """Called before the processes of a training solve the plan again."""
+        self.compiled = self.without_updates = self.recorded
+        self.identity = ""
+        self.share(shared)
 
     def digest(self) -> str:
         """Returns a text that is the same for the ranks that run the same plan."""

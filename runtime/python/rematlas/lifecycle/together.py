@@ -22,8 +22,12 @@ from .. import ranks
 
 log = logging.getLogger("rematlas")
 numbers = itertools.count()  # numbers of the planned modules of this process, which are the same on all ranks
+MOST_WAIT = datetime.timedelta(seconds=30)  # for ranks that leave the plan, too
 MOST_UNEQUAL = 3  # after so many forwards in a row with unequal plans, the ranks refuse the step
-UNEQUAL = "the ranks exchange data in steps with other ops or sizes, and so need plans of their own"
+UNEQUAL = (
+    "the ranks that exchange data have different plans, because their steps have other ops or sizes, or"
+    " because apply got other arguments: give it the same budget and options on all ranks"
+)
 FIELD = 12  # bits of the sum in which the ranks count themselves by their Course
 
 
@@ -47,8 +51,9 @@ COUNTED = (Course.ORIGINAL, Course.RECORDED, Course.UNCOMPARED, Course.COMPARED,
 @dataclasses.dataclass(frozen=True)
 class Told:
     """What a rank tells the others before a forward, and what all of them agree on. `plan`: a text that is
-    equal on ranks with the same plan. `why`: the reason for REFUSED. `beside`: if the rank has recorded such
-    a step, the bytes of the tensors that did not belong to the step; of all ranks, the most."""
+    equal on ranks with the same plan. `why`: the reason for REFUSED. `beside`: of all ranks, the most. If the
+    rank has recorded such a step, the bytes of the tensors that did not belong to it; if the rank has a plan,
+    the bytes by which the plan is too large beside them."""
 
     course: Course
     plan: str = ""
@@ -102,19 +107,26 @@ class Together:
             )
         return bool(recording.groups())
 
-    def shared(self, plan, options, frames) -> ranks.Shared:
-        """Returns the plan that this rank shares with others, see ranks.Shared."""
+    def shared(self, plan, options, frames, *more) -> ranks.Shared:
+        """Returns the plan that this rank shares with others, see ranks.Shared. `more`: what the plan depends
+        on, too."""
         asked = [str(options.budget), options.solver, options.config, options.time_limit, options.wire_weight]
-        return ranks.Shared(self.key, plan, json.dumps([*asked, frames]), 60 + 3 * options.time_limit)
+        seconds = 60 + 3 * options.time_limit
+        return ranks.Shared(self.key, plan, json.dumps([*asked, frames, *more]), seconds, options.solver)
 
-    def keeps_from_plan(self, call_plan, mine: Course) -> bool:
-        """Called before each forward, when this rank has decided which course it can take: `mine`. Says
-        whether this rank must run the original although it has a plan or would record the step, because other
-        ranks cannot. If a rank refuses the step, all ranks refuse it."""
+    def keeps_from_plan(self, call_plan, call) -> bool | None:
+        """Called before each forward, when this rank has decided which course it can take. Says whether this
+        rank must run the original although it has a plan or would record the step, because other ranks
+        cannot. If a rank refuses the step, all ranks refuse it. If the plan is too large on one rank, all
+        ranks make a smaller one; the result is then None, and the ranks must agree again."""
+        mine = call_plan.state.course(call)
         plan = call_plan.plan.digest() if mine > Course.RECORDED else ""
-        told = Told(mine, plan, self.of_rank(call_plan.reason), call_plan.state.recorded_beside())
+        told = Told(mine, plan, self.of_rank(call_plan.reason), call_plan.state.beside(call))
         agreed = self.meet(told)
         common = agreed.course
+        if Course.RECORDED < common < Course.UNEQUAL and agreed.beside:
+            plan_smaller(call_plan, agreed.beside)
+            return None
         call_plan.more_beside = max(0, agreed.beside - told.beside)
         if common is Course.REFUSED and mine is not Course.REFUSED:
             call_plan.refuse(f"another rank refuses the step: {agreed.why}")
@@ -123,7 +135,7 @@ class Together:
         elif common is Course.UNCOMPARED and mine is Course.COMPARED:
             call_plan.skip_comparison()
             if not call_plan.is_planned:
-                self.stay_with_plan(call_plan.reason)
+                self.leave_plan(call_plan.reason)
         self.unequal = self.unequal + 1 if common is Course.UNEQUAL else 0
         if common is Course.UNEQUAL:
             common = Course.ORIGINAL
@@ -151,14 +163,20 @@ class Together:
     def of_rank(why) -> str:
         return f"rank {dist.get_rank()}: {why}"
 
-    def stay_with_plan(self, why) -> None:
-        """Called when the plan cannot run a step of this rank. Raises RuntimeError, because the other ranks
-        run the plan."""
-        if self.is_on:
-            raise RuntimeError(
-                f"rematlas: {why}; the other ranks run this step of {self.name} by the plan, so this rank"
-                " cannot run the original: train without a plan (rematlas.remove)"
-            )
+    def leave_plan(self, why) -> None:
+        """Called when the plan cannot run a step of this rank. Waits until all ranks have come here, so that
+        all of them run the original. Raises RuntimeError if one does not come, since it runs the plan."""
+        for group in self.groups:
+            process_group = dist.distributed_c10d._resolve_process_group(group)
+            size, store = process_group.size(), ranks.store()
+            place = self.place(group, self.meetings)
+            if store.add(place + "left", 1) == size:
+                store.set(place + "all_left", "")
+            if not is_there_within(min(timeout_of(process_group), MOST_WAIT), store, place + "all_left"):
+                raise RuntimeError(
+                    f"rematlas: {why}; the other ranks run this step of {self.name} by the plan, so this rank"
+                    " cannot run the original: train without a plan (rematlas.remove)"
+                )
 
     def meet(self, told: Told) -> Told:
         """Waits for all ranks. Returns the course that all of them can take, and a rank's reason if it is
@@ -212,7 +230,7 @@ class Together:
             are_same = store.add(place + "plans", 0) == size * digest
             least = Course.REFUSED if store.check([place + "why"]) else min(filter(count.get, COUNTED))
             common = Course.UNEQUAL if least > Course.RECORDED and not are_same else least
-            besides = [f"{place}beside/{rank}" for rank in range(size)] if common is Course.RECORDED else []
+            besides = [f"{place}beside/{rank}" for rank in range(size)] if common >= Course.RECORDED else []
             most = max((int(store.get(key)) for key in besides if store.check([key])), default=0)
             store.set(place + "common", f"{common} {most}")
             self.forget(store, self.place(group, self.meetings - 1))
@@ -234,8 +252,25 @@ class Together:
     @staticmethod
     def forget(store, place) -> None:
         """Deletes what the ranks told each other before. All of them have read it."""
-        for key in ("why", "plans", "courses", "common"):
+        for key in ("why", "plans", "courses", "common", "left", "all_left"):
             store.delete_key(place + key)
+
+
+def plan_smaller(call_plan, too_many) -> None:
+    """Plans again on all ranks, because the plan is too large by `too_many` bytes on one of them. Waits for
+    the plan."""
+    owner, plan, answer = call_plan.owner, call_plan.plan, call_plan.answer
+    planned = answer.kept_by_loss_bytes + answer.peak_bytes + answer.others_bytes
+    log.warning(
+        "rematlas: a rank has %d bytes more beside the step than the plan leaves free: it is planned anew",
+        too_many,
+    )
+    plan.be_for(other_bytes=owner.options.budget_bytes - planned + too_many)
+    call_plan.comparisons.begin_anew()
+    more = plan.digest(), too_many
+    plan.be_shared_anew(owner.together.shared(plan.recorded, owner.options, owner.frames, *more))
+    call_plan.start_planning()
+    call_plan.wait()
 
 
 def counts_of_collectives() -> dict[str, int]:

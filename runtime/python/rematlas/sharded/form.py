@@ -49,6 +49,11 @@ class PlainForm:
         """Runs a training step of the original that is not recorded. `state`: the ModuleState."""
         return self.run_original(args, kwargs)
 
+    def run_again(self, args, kwargs, state, tensors):
+        """Runs a step of the original whose forward a plan has run. `tensors`: those that the plan was given;
+        they take the gradients."""
+        return self.module.forward(*args, **kwargs)
+
     def recorded_forward(self, watch, bound, refuse):
         """Returns the forward to record. `bound`: the tensors of the step, in the order of `watch.names`.
         `refuse` takes a reason, if the step cannot be recorded and a later one can."""
@@ -64,6 +69,10 @@ class PlainForm:
 
     def process_groups(self) -> list:
         return []
+
+    def options(self) -> tuple:
+        """Returns the values of options that change the step."""
+        return ()
 
     def left_alone(self):
         """Returns a fsdp.LeftAlone if the original must run the call that begins; None if a plan may run
@@ -104,6 +113,9 @@ class ShardedForm(PlainForm):
         self.outputs.expect_alike(output)
         return self.outputs.parts(output)[0]
 
+    def options(self) -> tuple:
+        return tuple(fsdp.options_of(state) for _, state in self.states) if self.hooks else ()
+
     def process_groups(self) -> list:
         found = {}
         for parameter in self.module.parameters():
@@ -128,6 +140,10 @@ class ShardedForm(PlainForm):
         watch = state.watch or state.look()
         return self.own_step(watch, watch.tensors_of_step(), lambda why: None).forward(*args, **kwargs)
 
+    def run_again(self, args, kwargs, state, tensors):
+        watch = state.watch or state.look()
+        return self.own_step(watch, tensors, lambda why: None).forward(*args, **kwargs)
+
     def recorded_forward(self, watch, bound, refuse):
         return self.own_step(watch, bound, refuse).forward
 
@@ -137,8 +153,9 @@ class ShardedForm(PlainForm):
         return self.last
 
     def left_alone(self):
-        if self.hooks:
-            self.note_padding()
+        if not self.hooks:
+            return None
+        self.note_padding()
         return next(filter(None, (fsdp.left_alone(state, self.gathered) for _, state in self.states)), None)
 
     def note_padding(self) -> None:
@@ -181,6 +198,7 @@ class OwnStep:
         self.refuse = refuse
         self.wholes = []  # (dictionary, name, parameter, part) of DTensors that FSDP2 does not handle
         self.storages = {}  # (group, place) by the storage of a gathered parameter
+        self.begun_in = torch._C._current_graph_task_id()  # see is_backward
         parts = {id(entries[name]): part for (entries, name), part in zip(places, bound)}
         self.groups = {
             state: [
@@ -197,6 +215,7 @@ class OwnStep:
         for group in self.all_groups():
             wholes, versions = form.left_over.pop(group.group, (None, None))
             group.left_over = wholes if versions == group.versions() else None
+            group.begun_in = self.begun_in
         self.has_let_go = False  # the forward of a module is over, and its parameters are not whole any more
         gathered = {
             id(parameter.sharded_param)
@@ -302,7 +321,7 @@ class OwnStep:
         return args, kwargs
 
     def after(self, state, output):
-        if not is_backward():
+        if not is_backward(self.begun_in):
             for group in self.groups[state]:
                 group.leave()
             self.has_let_go = True

@@ -97,6 +97,18 @@ def why_no_group(group) -> str:
     return ""
 
 
+def why_never_now(state) -> str:
+    """Returns why no plan can follow an option that the program may set at any time; empty if a plan can."""
+    return next(filter(None, map(why_no_group, groups_of(state))), "")
+
+
+def options_of(state) -> tuple:
+    """Returns the values of options that the program may change at any time, and that plans follow."""
+    return tuple(
+        (group.gradient_divide_factor, group.force_sum_reduction_for_comms) for group in groups_of(state)
+    )
+
+
 def why_no_parameter(parameter) -> str:
     if parameter.fsdp_placement.dim != 0:
         return "fully_shard divides a parameter along another dimension than the first (shard_placement_fn)"
@@ -149,12 +161,19 @@ def left_alone(state, gathered) -> LeftAlone | None:
     still gathered, since the plan gathers them. All ranks must call this, because a rank that gathers and a
     rank that does not would exchange wrong data. `gathered`: facts_of_gathered of each group when the last
     forward of its module by FSDP2 was over."""
+    if why_never_now(state):
+        return LeftAlone(f"in which {why_never_now(state)}", "leave this option of FSDP2 out")
     if getattr(state._state_ctx, "manual_backward_finalization", False):
         return LeftAlone(
             "whose backward the program ends itself (set_manual_backward_finalization)",
             "let FSDP2 end the backward",
         )
     for group in groups_of(state):
+        if not group.reshard_after_backward:
+            return LeftAlone(
+                "whose parameters stay gathered after the backward (set_reshard_after_backward(False))",
+                "leave it out: a plan keeps parameters gathered where that pays",
+            )
         reduces_all = not hasattr(group.mesh_info, "replicate_process_group") or group.all_reduce_grads
         if not (group.reduce_grads and reduces_all):
             return UNREDUCED

@@ -74,6 +74,7 @@ class GroupInStep:
         self.again = None  # the wholes, gathered again for the backward
         self.entered = None  # the wholes, while the forward of the module runs
         self.left_over = None  # the wholes of a forward that failed and is tried again
+        self.begun_in = -1  # see is_backward
         # The histories of the attributes, from the first call of the module on. By them autograd adds the
         # gradients of several calls before they are reduced, as under FSDP2.
         self.histories = histories
@@ -134,7 +135,9 @@ class GroupInStep:
         """Gathers the parameters, and sets the attributes of the modules. In a backward, a checkpoint is
         about to run the forward again."""
         if self.histories:
-            wholes = self.gathered_again() if is_backward() else self.gather(self.detached_shards())
+            wholes = (
+                self.gathered_again() if is_backward(self.begun_in) else self.gather(self.detached_shards())
+            )
             made = [self.with_history(*each) for each in zip(wholes, self.parameters, self.histories)]
         else:
             wholes = Gathered.apply(self, *self.shards)
@@ -145,8 +148,8 @@ class GroupInStep:
                 ]
         for tensor, attributes in zip(made, self.attributes):
             attributes.set(tensor)
-        self.entered = None if is_backward() else wholes
-        self.noted = [] if is_backward() else [storage_of(whole) for whole in wholes]
+        self.entered = None if is_backward(self.begun_in) else wholes
+        self.noted = [] if is_backward(self.begun_in) else [storage_of(whole) for whole in wholes]
         for place, storage in enumerate(self.noted):
             self.storages[storage] = self, place
 
@@ -254,6 +257,8 @@ def expect_gradients(tensor, dtype) -> None:
         ops.expect_gradient(tensor, tensor.size(), dtype)
 
 
-def is_backward() -> bool:
-    """Says whether a backward runs. A forward of a module within it is one of a checkpoint."""
-    return torch._C._current_graph_task_id() != -1
+def is_backward(begun_in: int) -> bool:
+    """Says whether a backward runs. A forward of a module within it is one of a checkpoint. `begun_in`: the
+    backward within which the forward of the step has begun, because the original runs a planned step again;
+    -1 otherwise."""
+    return torch._C._current_graph_task_id() != begun_in
