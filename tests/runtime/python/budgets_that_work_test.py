@@ -1,7 +1,9 @@
 """The error for a budget that no plan keeps names a budget that works, also later in the training."""
 
 import gc
+import json
 import re
+import tempfile
 import unittest
 
 import torch
@@ -128,6 +130,31 @@ class BudgetsThatWork(unittest.TestCase):
             return module
 
         self.expect_bytes_that_work(trained)
+
+    def test_forwards_that_are_open_in_turn(self):
+        """Gradients live beside a forward that begins only while another forward is open."""
+        torch.manual_seed(0)
+        makes = (lambda: nn.Linear(64, 256), nn.GELU, lambda: nn.Linear(256, 64))
+        module = nn.Sequential(*(make() for _ in range(4) for make in makes))
+        budget = ops.counted_bytes() + 2_800_000
+        with tempfile.NamedTemporaryFile() as log:
+            options = {"config": models.by_moves(), "watch": log.name}
+            rematlas.apply(module, budget, frames=2, time_limit=60, **options)
+            optimizer, x = torch.optim.SGD(module.parameters(), lr=0.01), torch.randn(128, 64)
+            for _ in range(8):
+                outputs = [module(x), module(x)]
+                for number in range(4):
+                    outputs[number].square().mean().backward()
+                    outputs[number] = None
+                    if len(outputs) < 4:
+                        outputs.append(module(x))
+                optimizer.step()
+                optimizer.zero_grad()
+                rematlas.status(module).wait()
+            steps = [step for step in map(json.loads, log) if step.get("by") == "plan"]
+        later = [step["peak_bytes"] for step in steps if step["step"] >= 12]
+        self.assertGreater(len(later), 10)
+        self.assertLessEqual(max(later), budget)
 
     def test_a_solver_that_tells_no_smallest_schedule(self):
         self.expect_bytes_that_work(

@@ -13,6 +13,10 @@ log = logging.getLogger("rematlas")
 class Planned(State):
     name = StateName.PLANNED
 
+    def __init__(self, call_plan):
+        super().__init__(call_plan)
+        self.most_beside = 0  # bytes that did not belong to a step that began while forwards were open
+
     def prepare(self, call) -> bool:
         call_plan = self.call_plan
         owner, plan = call_plan.owner, call_plan.plan
@@ -24,9 +28,11 @@ class Planned(State):
             owner.note_several()
         if not call_plan.passes_gate():
             return False
-        # If forwards are open, the plan already counts the bytes that they hold.
-        if not opened and not gate.why_not_now(owner.sharing, plan):
-            self.keep_plan_fitting(call_plan, call)
+        if not gate.why_not_now(owner.sharing, plan):
+            if opened:
+                self.note_beside(call, opened)
+            else:
+                self.keep_plan_fitting(call_plan, call)
         return call_plan.state is self
 
     def course(self, call) -> Course:
@@ -103,9 +109,19 @@ class Planned(State):
         if owner.options.budget_bytes is not None and call_plan.state is self and not plan.is_direct:
             others = self.others(call)
             if is_alone:
-                self.check_other_bytes(call_plan, others - sum(call_plan.held_by_open_steps()))
+                beside = others - sum(call_plan.held_by_open_steps())
+                self.check_other_bytes(call_plan, max(beside, self.most_beside))
             if call_plan.state is self:
                 call_plan.compare_later(others)
+
+    def note_beside(self, call, opened) -> None:
+        """Notes the bytes that do not belong to the step or to the `opened` forwards, for the next step that
+        begins without open forwards: the plan can be made anew only there. Summed gradients, for example, may
+        live only while forwards are open."""
+        plan, answer = self.call_plan.plan, self.call_plan.answer
+        if self.owner.options.budget_bytes is not None and opened < plan.frames:
+            held = answer.others_bytes // (plan.frames - 1) * opened
+            self.most_beside = max(self.most_beside, self.others(call) - held)
 
     def others(self, call) -> int:
         """Returns the bytes of all tensors on the device that do not belong to the step, for a budget in
