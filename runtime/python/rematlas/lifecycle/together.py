@@ -28,6 +28,7 @@ UNEQUAL = (
     "the ranks that exchange data have different plans, because their steps have other ops or sizes, or"
     " because apply got other arguments: give it the same budget and options on all ranks"
 )
+TELLS_BESIDE = 1 << 48  # above the sum of the digests of up to 65,536 plans
 FIELD = 12  # bits of the sum in which the ranks count themselves by their Course
 
 
@@ -223,14 +224,15 @@ class Together:
         if told.beside:
             store.set(own_beside, str(told.beside))
         digest = int.from_bytes(hashlib.sha256(told.plan.encode()).digest()[:4], "big")
-        store.add(place + "plans", digest)
+        store.add(place + "plans", digest + (TELLS_BESIDE if told.beside else 0))
         courses = store.add(place + "courses", 1 << (FIELD * COUNTED.index(max(course, Course.ORIGINAL))))
         count = {each: (courses >> (FIELD * at)) & ((1 << FIELD) - 1) for at, each in enumerate(COUNTED)}
         if sum(count.values()) == size:
-            are_same = store.add(place + "plans", 0) == size * digest
+            tell_beside, digests = divmod(store.add(place + "plans", 0), TELLS_BESIDE)
+            are_same = digests == size * digest
             least = Course.REFUSED if store.check([place + "why"]) else min(filter(count.get, COUNTED))
             common = Course.UNEQUAL if least > Course.RECORDED and not are_same else least
-            besides = [f"{place}beside/{rank}" for rank in range(size)] if common >= Course.RECORDED else []
+            besides = [f"{place}beside/{rank}" for rank in range(size)] if tell_beside else []
             most = max((int(store.get(key)) for key in besides if store.check([key])), default=0)
             store.set(place + "common", f"{common} {most}")
             self.forget(store, self.place(group, self.meetings - 1))
