@@ -245,6 +245,18 @@ class Faults:
             yield (f"bad: {name}", 1, self.bad[name], "")
 
 
+def tell_and_exit(tried, output) -> None:
+    """Prints the rows of what was tried, and writes them to the file `output` if one was asked for. The exit
+    status is 1 if something was bad."""
+    rows = [("name", "run", "value", "unit"), *tried.rows()]
+    for row in rows:
+        print(",".join(map(str, row)))
+    if output:
+        with open(output, "w", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows)
+    sys.exit(1 if tried.bad else 0)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("parts", nargs="*", help="kills, calls; both by default")
@@ -258,13 +270,7 @@ def main() -> None:
         for part in ("kills", "calls"):
             if not options.parts or part in options.parts:
                 getattr(faults, part)()
-    rows = [("name", "run", "value", "unit"), *faults.rows()]
-    for row in rows:
-        print(",".join(map(str, row)))
-    if options.output:
-        with open(options.output, "w", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(rows)
-    sys.exit(1 if faults.bad else 0)
+    tell_and_exit(faults, options.output)
 
 
 if __name__ == "__main__":

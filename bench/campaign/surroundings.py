@@ -18,7 +18,6 @@ each fault is written to stderr.
 import argparse
 import collections
 import contextlib
-import csv
 import os
 import pathlib
 import random
@@ -29,7 +28,7 @@ import subprocess
 import sys
 import tempfile
 
-from faults import LIMIT, OLD, Commands
+from faults import LIMIT, OLD, Commands, tell_and_exit
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LANGUAGES = {"de_DE": "UTF-8", "tr_TR": "UTF-8", "ja_JP": "EUC-JP", "ar_EG": "UTF-8"}
@@ -261,13 +260,7 @@ def main() -> None:
         surroundings = Surroundings(Commands(folder))
         for part in options.parts or PARTS:
             getattr(surroundings, part)()
-    rows = [("name", "run", "value", "unit"), *surroundings.rows()]
-    for row in rows:
-        print(",".join(map(str, row)))
-    if options.output:
-        with open(options.output, "w", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(rows)
-    sys.exit(1 if surroundings.bad else 0)
+    tell_and_exit(surroundings, options.output)
 
 
 if __name__ == "__main__":

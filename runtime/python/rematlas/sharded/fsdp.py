@@ -161,8 +161,9 @@ def left_alone(state, gathered) -> LeftAlone | None:
     still gathered, since the plan gathers them. All ranks must call this, because a rank that gathers and a
     rank that does not would exchange wrong data. `gathered`: facts_of_gathered of each group when the last
     forward of its module by FSDP2 was over."""
-    if why_never_now(state):
-        return LeftAlone(f"in which {why_never_now(state)}", "leave this option of FSDP2 out")
+    why = why_never_now(state)
+    if why:
+        return LeftAlone(f"in which {why}", "leave this option of FSDP2 out")
     if getattr(state._state_ctx, "manual_backward_finalization", False):
         return LeftAlone(
             "whose backward the program ends itself (set_manual_backward_finalization)",
