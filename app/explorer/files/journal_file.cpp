@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/explorer/files/journal_line.h"
 #include "core/base/files.h"
 
 namespace rematlas::explorer {
@@ -68,12 +69,11 @@ class Compaction {
   public:
     explicit Compaction(std::string_view text) : lines_(lines_in(text)) {
         for (at_ = 0; at_ < lines_.size(); ++at_) {
-            const json note = json::parse(lines_[at_], nullptr, false);
-            try {
-                follow(note);
-            } catch (const json::exception&) {
+            const std::optional<JournalLine> line = parse_journal_line(lines_[at_]);
+            if (line)
+                follow(*line);
+            else
                 lines_[at_] = {};
-            }
         }
     }
     std::string text() const {
@@ -89,23 +89,23 @@ class Compaction {
         std::size_t plan = kNone, name = kNone;
     };
 
-    void follow(const json& note) {
-        if (note.contains("format")) {
+    void follow(const JournalLine& line) {
+        using Kind = JournalLine::Kind;
+        if (line.kind == Kind::format) {
             if (at_ > 0) lines_[at_] = {};
             return;
         }
-        const std::string graph = note.at("graph").get<std::string>();
-        if (note.contains("shown")) {
-            replace(shown_.emplace(graph, kNone).first->second);
+        if (line.kind == Kind::shown) {
+            replace(shown_.emplace(line.graph, kNone).first->second);
             return;
         }
-        const auto key = std::pair(graph, note.at("plan").get<std::string>());
+        const std::pair key(line.graph, line.plan);
         Place& place = plans_[key];
-        if (note.contains("removed")) {
-            for (const std::size_t line : {place.plan, place.name, at_})
-                if (line != kNone) lines_[line] = {};
+        if (line.kind == Kind::removed) {
+            for (const std::size_t old : {place.plan, place.name, at_})
+                if (old != kNone) lines_[old] = {};
             plans_.erase(key);
-        } else if (note.contains("schedule")) {
+        } else if (line.kind == Kind::added) {
             add(place);
         } else if (place.plan != kNone) {
             replace(place.name);

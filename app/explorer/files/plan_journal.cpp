@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/explorer/files/journal_file.h"
+#include "app/explorer/files/journal_line.h"
 #include "app/explorer/words/wording.h"
 #include "core/base/files.h"
 #include "core/schedule/schedule_file.h"
@@ -15,51 +16,47 @@ namespace {
 
 using nlohmann::json;
 
-/// Reads a journal line by line.
+/// Reads the lines of one graph.
 class JournalReader {
   public:
     explicit JournalReader(std::string graph) : graph_(std::move(graph)) {}
 
-    void read(std::string_view line) {
-        const json note = json::parse(line, nullptr, false);
-        if (!note.is_object()) return damage();
-        try {
-            if (note.contains("format")) return;
-            if (note.at("graph").get<std::string>() == graph_) take(note);
-        } catch (const json::exception&) {
-            damage();
+    void read(std::string_view text) {
+        std::optional<JournalLine> line = parse_journal_line(text);
+        if (!line) {
+            ++kept.damaged;
+        } else if (line->kind != JournalLine::Kind::format && line->graph == graph_) {
+            take(std::move(*line));
         }
     }
     KeptPlans kept;
 
   private:
-    void damage() { ++kept.damaged; }
-
-    void take(const json& note) {
-        if (note.contains("shown")) {
-            kept.shown = text(note.at("shown").get<std::string>());
+    void take(JournalLine line) {
+        const QString key = text(line.plan);
+        if (line.kind == JournalLine::Kind::shown) {
+            kept.shown = key;
             return;
         }
-        const QString key = text(note.at("plan").get<std::string>());
         auto plan = std::find_if(kept.plans.begin(), kept.plans.end(),
                                  [&](const PlanRow& p) { return p.key == key; });
-        if (note.contains("removed")) {
-            if (plan != kept.plans.end()) kept.plans.erase(plan);
+        const bool is_listed = plan != kept.plans.end();
+        if (line.kind == JournalLine::Kind::removed) {
+            if (is_listed) kept.plans.erase(plan);
             return;
         }
-        if (note.contains("schedule")) {
-            Result<Schedule> schedule = parse_schedule(note.at("schedule").dump(), "session");
-            if (!schedule || key_of(*schedule) != key) return damage();
-            if (plan == kept.plans.end())
+        if (line.kind == JournalLine::Kind::added) {
+            if (!is_listed)
                 plan =
                     kept.plans.insert(plan, PlanRow{.key = key, .name = {}, .schedule = nullptr, .file = {}});
-            plan->origin =
-                origin_from(note.at("origin").get<std::string>()).value_or(PlanRow::Origin::solved);
-            plan->schedule = std::make_shared<const Schedule>(schedule.take());
+            plan->origin = origin_from(line.origin).value_or(PlanRow::Origin::solved);
+            plan->schedule = std::move(line.schedule);
+        } else if (!is_listed) {
+            ++kept.damaged;
+            return;
         }
-        if (plan == kept.plans.end()) return damage();
-        plan->name = text(note.at("name").get<std::string>());
-        plan->starred = note.at("starred").get<bool>();
+        plan->name = text(line.name);
+        plan->starred = line.starred;
     }
 
     const std::string graph_;
@@ -95,20 +92,21 @@ std::filesystem::path journal_path(const std::filesystem::path& graph_file) {
     return graph_file.parent_path() / (name + ".session.jsonl");
 }
 
-KeptPlans read_journal(const std::filesystem::path& path, std::string_view graph_sha256) {
+KeptPlans plans_in_journal(std::string_view lines, std::string_view graph_sha256) {
     JournalReader reader(beginning_of(graph_sha256));
-    std::error_code none;
-    if (path.empty() || !std::filesystem::is_regular_file(path, none)) return {};
-    const Result<std::string> bytes = read_file(path);
-    if (!bytes) return {};
-    std::string_view rest = *bytes;
-    while (!rest.empty()) {
-        const std::size_t end = rest.find('\n');
-        reader.read(rest.substr(0, end));
-        if (end == std::string_view::npos) break;
-        rest.remove_prefix(end + 1);
+    while (!lines.empty()) {
+        const std::size_t end = std::min(lines.find('\n'), lines.size());
+        reader.read(lines.substr(0, end));
+        lines.remove_prefix(std::min(end + 1, lines.size()));
     }
     return std::move(reader.kept);
+}
+
+KeptPlans read_journal(const std::filesystem::path& path, std::string_view graph_sha256) {
+    std::error_code none;
+    if (path.empty() || !std::filesystem::is_regular_file(path, none)) return {};
+    const Result<std::string> lines = read_file(path);
+    return lines ? plans_in_journal(*lines, graph_sha256) : KeptPlans{};
 }
 
 PlanJournal::PlanJournal(QObject* parent)

@@ -40,6 +40,9 @@ struct KeptPlans {
 /// Returns the path of the session file: for `gpt.graph.json`, `gpt.session.jsonl` in the same folder.
 std::filesystem::path journal_path(const std::filesystem::path& graph_file);
 
+/// Returns the plans of the graph in the lines of a session file.
+KeptPlans plans_in_journal(std::string_view lines, std::string_view graph_sha256);
+
 /// Reads the plans of the graph. Returns no plans if there is no file. Cost: reading and parsing the whole
 /// file.
 KeptPlans read_journal(const std::filesystem::path& path, std::string_view graph_sha256);

@@ -1,0 +1,29 @@
+// One line of a session file (plan_journal.h describes the lines). The reader of plans and the removal of
+// lines that no longer count use the same parser, so that they agree on which lines are damaged.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/schedule/schedule.h"
+
+namespace rematlas::explorer {
+
+struct JournalLine {
+    enum class Kind { format, added, named, removed, shown };
+    Kind kind = Kind::format;
+    std::string graph;                         ///< the beginning of the digest; empty in a line `format`
+    std::string plan;                          ///< the key of the plan
+    std::string name;                          ///< in lines `added` and `named`
+    bool starred = false;                      ///< in lines `added` and `named`
+    std::string origin;                        ///< in a line `added`
+    std::shared_ptr<const Schedule> schedule;  ///< in a line `added`
+};
+
+/// Returns nothing if the line is damaged: it is not JSON, a field is missing or has another type, or the key
+/// is not the key of the schedule.
+std::optional<JournalLine> parse_journal_line(std::string_view line);
+
+}  // namespace rematlas::explorer
