@@ -2,6 +2,7 @@
 
 import copy
 
+from ..errors import message
 from . import modes, offloading, structure
 from .exchange import NotExchangeable, exchanged
 
@@ -31,7 +32,7 @@ class Call:
             with exchanged(self.args, self.kwargs, self.inputs, others):
                 return ""
         except NotExchangeable as error:
-            return str(error)
+            return message(error)
 
     def given_for(self, tensors, given) -> list:
         """Returns `tensors` with each of the call's own tensors replaced by the tensor that `run` was given
@@ -46,7 +47,7 @@ class Call:
         try:
             template, tensors = structure.flatten_call(self.args, self.kwargs)
         except Exception as error:
-            return f"they cannot be described any more: {error}"
+            return f"they cannot be described any more: {message(error)}"
         if template != self.template:
             return "they hold other values, or have another structure"
         if any(one is not other for one, other in zip(tensors, self.inputs)):

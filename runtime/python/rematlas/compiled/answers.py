@@ -86,6 +86,12 @@ class PlanAnswer:
     def is_solved(self) -> bool:
         return self.peak_bytes is not None
 
+    @property
+    def step_bytes(self) -> int:
+        """The bytes that the budget must have for the step by the newest schedule, without the tensors that
+        belong to no step. The loss keeps some of these bytes from the forward to the backward."""
+        return self.kept_by_loss_bytes + self.peak_bytes + self.others_bytes
+
     @classmethod
     def of(cls, text: str) -> "PlanAnswer":
         told = json.loads(text)

@@ -30,7 +30,7 @@ from .untracked_writes import refuse_capture, untracked_writes
 
 HEURISTICS, DEALLOCATIONS = ops.eviction_heuristics(), ops.eviction_deallocations()
 
-NOT_BEGUN = "rematlas: this eviction has not begun: ask within its `with`"
+NOT_BEGUN = "rematlas: this eviction has not begun: ask within or after its `with`"
 
 in_force = None  # the OnlineEviction that is in force; there is at most one in a process
 

@@ -429,8 +429,8 @@ class CallPlan:
         plan, answer = self.plans_by_use.get(tuple(used), (None, None))
         if plan is None or plan.frames < self.owner.frames:
             return False
-        needed = answer.kept_by_loss_bytes + answer.peak_bytes + answer.others_bytes
-        if not self.owner.has_room_for(max(plan.other_bytes, self.plan.other_bytes) + needed):
+        others = max(plan.other_bytes, self.plan.other_bytes)
+        if not self.owner.has_room_for(others + answer.step_bytes):
             return False
         self.take(plan, answer)
         return True

@@ -8,6 +8,7 @@ from ..calls.assignments import in_order
 from ..calls.call_inputs import unfit_class
 from ..calls.kept_tensors import is_kept
 from ..calls.module_hooks import BeforeForward
+from ..errors import message
 from ..sharded import outputs
 from . import gate
 from .step_plan import Kept, Returned
@@ -101,7 +102,7 @@ class ObservedForward:
             try:
                 output, self.dtensors = self.owner.form.parts_of_output(output)
             except Exception as error:
-                self.why = f"the module returns what cannot be described: {error}"
+                self.why = f"the module returns what cannot be described: {message(error)}"
             if self.dtensors is None:
                 self.why, self.dtensors = outputs.UNKNOWN, ()
             return output
@@ -115,7 +116,7 @@ class ObservedForward:
         try:
             template, tensors = structure.flatten(output)
         except Exception as error:
-            self.why = f"the module returns what cannot be described: {error}"
+            self.why = f"the module returns what cannot be described: {message(error)}"
             return
         self.tensors = self.call.given_for(tensors, given)
         state = self.owner.state
@@ -158,7 +159,9 @@ class ObservedForward:
             try:
                 kept, tensors = Kept.found(values, name)
             except Exception as error:
-                self.why = self.why or f"the forward keeps in {name} what cannot be described: {error}"
+                self.why = (
+                    self.why or f"the forward keeps in {name} what cannot be described: {message(error)}"
+                )
                 continue
             if any(id(tensor) in known for tensor in tensors):
                 self.why = self.why or f"the forward returns what it also keeps as {name}"

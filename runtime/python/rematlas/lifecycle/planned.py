@@ -49,8 +49,7 @@ class Planned(State):
         others = self.others(call) - sum(call_plan.held_by_open_steps())
         if budget is None or plan.compiled.open_forwards() or others <= plan.other_bytes:
             return 0
-        planned = answer.kept_by_loss_bytes + answer.peak_bytes + answer.others_bytes
-        return max(0, others + planned - budget)
+        return max(0, others + answer.step_bytes - budget)
 
     def step(self, call):
         call_plan = self.call_plan
@@ -135,8 +134,7 @@ class Planned(State):
         """Plans again if `others`, the bytes that do not belong to the step, leave no room for the step as
         planned."""
         plan, answer = call_plan.plan, call_plan.answer
-        planned = answer.kept_by_loss_bytes + answer.peak_bytes + answer.others_bytes
-        if others > plan.other_bytes and not call_plan.owner.has_room_for(others + planned):
+        if others > plan.other_bytes and not call_plan.owner.has_room_for(others + answer.step_bytes):
             log.warning(
                 "rematlas: %d bytes live beside the step now, %d when it was planned: it is planned anew",
                 others,

@@ -22,6 +22,7 @@ from ..calls.module_state import ModuleState
 from ..calls.offloading import Offloading
 from ..compiled import autograd_threads, callbacks
 from ..compiled.compiled_plan import CompiledPlan
+from ..errors import message
 from ..fallback.fallback import Fallback
 from ..fallback.step_peaks import Runner, StepPeaks
 from ..sharded.form import form_of
@@ -184,7 +185,7 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
         try:
             template, inputs = structure.flatten_call(args, kwargs)
         except Exception as error:
-            self.refusals.refuse_module(f"an argument cannot be described: {error}")
+            self.refusals.refuse_module(f"an argument cannot be described: {message(error)}")
             return None, None
         device = self.device()
         why = unfit(inputs, device) or state.watch.unfit or modes.unplannable(device)

@@ -7,6 +7,7 @@ import torch
 from ..calls import modes
 from ..calls.values_read import ValuesRead
 from ..compiled.observed_steps import RecordingKind, RecordingState, StepRecording
+from ..errors import message
 from ..fallback.step_peaks import Runner
 from . import gate, given_plan
 from .observed import ObservedForward, Recorded
@@ -103,7 +104,7 @@ class Recording(Unplanned):
             if not is_out_of_memory or call_plan.is_from_shapes:
                 raise
             call_plan.original.note_out_of_memory()
-            return None, str(error), forward.change_before_failure()
+            return None, message(error), forward.change_before_failure()
         forward.look_at(output, given)
         if forward.why:
             recording.refuse(forward.why)

@@ -261,13 +261,12 @@ class Together:
 def plan_smaller(call_plan, too_many) -> None:
     """Plans again on all ranks, because the plan is too large by `too_many` bytes on one of them. Waits for
     the plan."""
-    owner, plan, answer = call_plan.owner, call_plan.plan, call_plan.answer
-    planned = answer.kept_by_loss_bytes + answer.peak_bytes + answer.others_bytes
+    owner, plan = call_plan.owner, call_plan.plan
     log.warning(
         "rematlas: a rank has %d bytes more beside the step than the plan leaves free: it is planned anew",
         too_many,
     )
-    plan.be_for(other_bytes=owner.options.budget_bytes - planned + too_many)
+    plan.be_for(other_bytes=owner.options.budget_bytes - call_plan.answer.step_bytes + too_many)
     call_plan.comparisons.begin_anew()
     more = plan.digest(), too_many
     plan.be_shared_anew(owner.together.shared(plan.recorded, owner.options, owner.frames, *more))

@@ -134,10 +134,9 @@ class GroupInStep:
     def enter(self) -> None:
         """Gathers the parameters, and sets the attributes of the modules. In a backward, a checkpoint is
         about to run the forward again."""
+        again = is_backward(self.begun_in)
         if self.histories:
-            wholes = (
-                self.gathered_again() if is_backward(self.begun_in) else self.gather(self.detached_shards())
-            )
+            wholes = self.gathered_again() if again else self.gather(self.detached_shards())
             made = [self.with_history(*each) for each in zip(wholes, self.parameters, self.histories)]
         else:
             wholes = Gathered.apply(self, *self.shards)
@@ -148,8 +147,8 @@ class GroupInStep:
                 ]
         for tensor, attributes in zip(made, self.attributes):
             attributes.set(tensor)
-        self.entered = None if is_backward(self.begun_in) else wholes
-        self.noted = [] if is_backward(self.begun_in) else [storage_of(whole) for whole in wholes]
+        self.entered = None if again else wholes
+        self.noted = [] if again else [storage_of(whole) for whole in wholes]
         for place, storage in enumerate(self.noted):
             self.storages[storage] = self, place
 

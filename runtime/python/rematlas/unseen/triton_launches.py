@@ -56,7 +56,7 @@ def launch_as_op(kernel, grid, args, kwargs, launcher_of):
             launch.written = written_by(launch, kernel, args, kwargs)
         check_memory(*launch.tensors_of(args, kwargs))
     except NoOp as error:
-        calls.refuse(f"the kernel {name} is launched where no op shows it, {error}: {ADVICE}")
+        calls.refuse(f"the kernel {name} is launched where no op shows it, {message(error)}: {ADVICE}")
         return launcher_of(kernel, grid)(*args, **kwargs)
     calls.as_op(what, *launch.tensors_of(args, kwargs))
     return None

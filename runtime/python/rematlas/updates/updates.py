@@ -20,6 +20,7 @@ import logging
 import torch
 
 from .. import ranks
+from ..errors import message
 from .consumed_gradient import is_real
 from .consumed_step import ConsumedStep, is_hooked
 from .ending import Endings, NoEnding
@@ -243,7 +244,7 @@ class Updates:
         try:
             ending, why = self.endings.find(context, step_plan, role, self.is_declared)
         except NoEnding as error:
-            self.refuse_for_good(str(error))
+            self.refuse_for_good(message(error))
             return None, self.refused_for_good
         if ending is None:
             return None, why
@@ -295,7 +296,7 @@ class Updates:
         try:
             return self.endings.plan_directly(context, step_plan)
         except NoEnding as error:
-            self.refuse_for_good(str(error))
+            self.refuse_for_good(message(error))
             return None, self.refused_for_good
 
     def ended(self, context, step_plan):
