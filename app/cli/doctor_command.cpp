@@ -78,13 +78,13 @@ void print_fact(const std::string& name, const std::string& text) {
 
 std::string torch_text(const PythonFacts& python) {
     if (!python.has_torch) return "none";
-    if (python.torch.empty()) return "cannot be imported";
+    if (python.torch.empty()) return "not imported, see below";
     return python.torch + (python.cuda.empty() ? ", without CUDA" : ", CUDA " + python.cuda);
 }
 
 std::string package_text(const PythonFacts& python) {
     if (!python.has_package) return "none";
-    return python.package.empty() ? "cannot be imported" : python.package;
+    return python.package.empty() ? "not imported, see below" : python.package;
 }
 
 void print_python(const PythonFacts& python) {

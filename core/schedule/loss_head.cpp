@@ -80,10 +80,11 @@ class Search {
     }
 
   private:
-    bool is_large(TensorId t) const { return graph_.tensors[t].bytes.value * kLarge >= logits_.value; }
+    Bytes bytes_of(TensorId t) const { return graph_.tensors[t].bytes; }
+    bool is_large(TensorId t) const { return bytes_of(t).value * kLarge >= logits_.value; }
 
     /// Finds the last matrix product of the forward pass, if it multiplies weights with one tensor made in
-    /// the step. Casts of weights count as weights.
+    /// the step and its output is larger than this tensor. Casts of weights count as weights.
     void find_product() {
         for (const TensorId t : graph_.tensors.ids())
             is_weight_[t] = !producer_[t].valid() && graph_.tensors[t].kind != TensorKind::input;
@@ -98,10 +99,11 @@ class Search {
             std::copy_if(op.inputs.begin(), op.inputs.end(), std::back_inserter(made),
                          [&](TensorId t) { return !is_weight(t); });
             const bool has_weights = made.size() < op.inputs.size();
-            const bool is_head = made.size() == 1 && has_weights && op.outputs.size() == 1;
+            const bool is_head = made.size() == 1 && has_weights && op.outputs.size() == 1 &&
+                                 bytes_of(op.outputs[0]) > bytes_of(made[0]);
             found_.product = is_head ? id : OpId();
         }
-        if (found_.product.valid()) logits_ = graph_.tensors[graph_.ops[found_.product].outputs[0]].bytes;
+        if (found_.product.valid()) logits_ = bytes_of(graph_.ops[found_.product].outputs[0]);
     }
 
     bool reads_by_tokens(const Op& op) const {

@@ -76,6 +76,10 @@ make_torch_environment() {
     make_environment "$1" "torch-$2" " (about 5 GB on disk)"
 }
 
+case "${1:-} $#" in
+    " 0" | "--core 1" | "--explorer 1" | "--torch 2" | "--docs 1" | "--appimage 1") ;;
+    *) fail "unknown options, or too many: $* (the first lines of resources/setup/setup.sh describe the options)" ;;
+esac
 if [ "${1:-}" = --docs ]; then
     # shellcheck disable=SC2086
     install_packages $packages_docs
