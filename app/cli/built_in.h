@@ -9,7 +9,7 @@ namespace rematlas {
 struct OptionalLibrary {
     std::string name;
     bool is_there = false;
-    std::string serves;  ///< the functions that need the library
+    std::string serves;  ///< the features that need the library, in words for users
 };
 
 std::vector<OptionalLibrary> optional_libraries();

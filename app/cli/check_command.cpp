@@ -29,13 +29,12 @@ std::optional<CachingAllocatorPeaks> caching_peaks(const Graph& graph, const Sch
     return peaks ? std::optional(*peaks) : std::nullopt;
 }
 
-/// With more runs than this, an arena is only planned if the user asked for it: planning is quadratic in the
-/// runs, and a check must be quick.
+/// If a schedule has more runs than this, its arena is only planned on request: planning takes time quadratic
+/// in the runs, and a check must be quick.
 constexpr std::size_t kMostRunsToPlan = 5'000;
 
-/// Returns the arena of the schedule's own addresses. If the schedule has none, plans addresses and returns
-/// their arena. Unless the user has asked for an arena, returns nullopt if planning would take too long or
-/// fails.
+/// Returns the size of the arena. If the schedule has no addresses, plans them first. If the user did not ask
+/// for an arena (`asked`), returns nullopt where planning would take too long or fails.
 Result<std::optional<Bytes>> arena_of(const Graph& graph, const Schedule& schedule, std::size_t runs,
                                       bool asked) {
     if (schedule.addresses) return std::optional(schedule.addresses->arena);

@@ -49,9 +49,10 @@ void add_doctor_command(const Commands& commands);
 void add_runtime_commands(
     const Commands& commands);  ///< capture, fits, run, links: only listed here; another program runs them
 
-/// Handles the commands capture, fits, run and links, which other programs run. Replaces this process by the
-/// Python package if `argv[1]` is fits or if a word has the form package.module:function, otherwise by the
-/// runtime program. Returns for all other commands. Fails if the program cannot be started.
+/// Hands the commands capture, fits, run and links over to other programs, by replacing this process. The
+/// Python package runs fits, and every command with an argument of the form package.module:function;
+/// rematlas-runtime runs the rest. For all other commands, does nothing. Fails if the program cannot be
+/// started.
 Result<void> hand_over_to_runtime(int argc, char** argv);
 
 }  // namespace rematlas

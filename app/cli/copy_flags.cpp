@@ -60,7 +60,7 @@ Result<std::vector<Copies>> all_copies_from(const CopyFlags& flags) {
             return Error{"--offload: " + name.substr(0, 60) + " stands there twice"};
         CopyFlags one = flags;
         one.offload = name;
-        // "none" ignores the other flags, which are for the other entries of the list.
+        // An entry "none" ignores the other flags: they are for the other entries of the list.
         if (name == "none" && names.size() > 1) one = CopyFlags{};
         const Result<Copies> copies = copies_from(one);
         if (!copies) return copies.error();

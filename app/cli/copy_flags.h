@@ -19,7 +19,8 @@ struct CopyFlags {
 /// `--offload` takes a list with commas.
 void add_copy_options(CLI::App& app, CopyFlags& flags, bool device_profile = true, bool several = false);
 
-/// Returns the copies that the flags ask for, without a graph. Errors name the flag.
+/// Returns the copies that the flags ask for. The links stay unknown if the flags name none. Errors name the
+/// flag.
 Result<Copies> copies_from(const CopyFlags& flags);
 
 /// Returns the copies that the flags ask for, with the links of the flags, or of the graph if the flags name

@@ -41,7 +41,7 @@ std::string links_text(const std::optional<Links>& links) {
     return links && links->both_ways() ? link_name(*links) : "none";
 }
 
-/// Returns the links that the schedule was made for: its own, or those of the graph's device.
+/// Returns the links that the schedule was made for: its own links, or the links of the graph's device.
 std::optional<Links> links_of(const Schedule& schedule, const Result<Graph>& graph) {
     if (schedule.links) return schedule.links;
     return graph && graph->device ? std::optional(graph->device->links) : std::nullopt;

@@ -51,7 +51,8 @@ struct RepeatedBlock {
 };
 
 struct Inspection {
-    std::array<PhaseSum, 4> phases;          ///< without collectives that have a queue
+    std::array<PhaseSum, 4> phases;          ///< one sum for each phase; ops with a queue are in `queues`
+                                             ///< instead
     std::map<std::string, QueueSum> queues;  ///< by name
     std::map<std::string, Bytes> residents;  ///< bytes by kind of tensor
     Bytes resident_sum;
@@ -65,7 +66,7 @@ struct Inspection {
     Bytes smallest_known;
     /// Peaks of libtorch's allocator without recomputation; only for graphs that were captured on CUDA
     std::optional<CachingAllocatorPeaks> caching;
-    std::optional<LossHeadMemory> loss_head;  ///< set if the loss head is the peak
+    std::optional<LossHeadMemory> loss_head;  ///< set if chunks of the loss head would lower the peak
     std::vector<TensorId> heaviest;
     /// For each tensor of `heaviest`: the line of the model that makes it; empty if unknown
     std::vector<std::string> lines;
@@ -113,7 +114,7 @@ std::map<std::string, Bytes> parts_at(const Graph& graph, const std::vector<Step
     return parts;
 }
 
-/// Returns the time for the search for the smallest budget. A larger graph gets more time.
+/// Returns how long to search for the smallest budget. A larger graph gets more time.
 Nanoseconds search_time_for(const Graph& graph) {
     constexpr std::int64_t kLeast = 1'500'000'000, kAnOp = 1'500'000, kMost = 10'000'000'000;
     return Nanoseconds(std::clamp(kAnOp * static_cast<std::int64_t>(graph.ops.size()), kLeast, kMost));
@@ -171,7 +172,8 @@ Inspection inspect(const Graph& graph, const Links& links, Nanoseconds search_ti
     return result;
 }
 
-/// Returns the optimizer whose updates are part of the step, as the graph names it; empty if there are none.
+/// Returns the name of the optimizer whose updates are part of the step, from the graph's provenance; empty
+/// if the step has no updates.
 std::string updates_told(const Graph& graph) {
     if (!graph.provenance || !graph.provenance->is_object()) return {};
     const json& provenance = *graph.provenance;

@@ -20,7 +20,7 @@ class InfeasibleAnswer {
     InfeasibleAnswer(const Graph& graph, const FlatGraph& flat, const std::string& solver, Offload asked,
                      const Outcome& outcome);
 
-    /// Prints `lines` to standard error, and the tensors that need most to standard output.
+    /// Prints `lines` to standard error, and the tensors that need the most bytes to standard output.
     void print() const;
     nlohmann::json as_json() const;
     /// Returns a line with the reason, the missing bytes and a budget that works, as far as they are known.

@@ -1,5 +1,5 @@
-// Ctrl-C during a long command: the first one makes the command stop with its best result so far, and the
-// second one ends the process.
+// Handles Ctrl-C during a long command. The first Ctrl-C makes the command stop with its best result so far;
+// the second Ctrl-C ends the process.
 #pragma once
 
 #include <stop_token>

@@ -66,8 +66,8 @@ bool is_of_capture(const MaxBatchFlags& flags) {
     return !flags.device_profile.empty() && (flags.device == "meta" || flags.copies.offload == "none");
 }
 
-/// Returns the copies that the flags ask for. Their links are those of the profile if the profile is for the
-/// links.
+/// Returns the copies that the flags ask for. The copies use the links of the profile if the profile is for
+/// the links.
 Result<Copies> copies_of(const MaxBatchFlags& flags) {
     CopyFlags copies = flags.copies;
     if (!is_of_capture(flags)) copies.device_profile = flags.device_profile;

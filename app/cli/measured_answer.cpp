@@ -48,7 +48,7 @@ Result<ForetoldPeak> foretold(const std::string& path) {
     return foretold_by(path, graph ? &*graph : nullptr, *schedule);
 }
 
-/// One device of a measurement, with the numbers that both forms of the answer show.
+/// One device of a measurement, with the numbers that the answer as text and the answer as JSON share.
 struct DeviceFigures {
     const MeasuredMemory& measured;
     const MeasuredDevice& device;

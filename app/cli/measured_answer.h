@@ -11,7 +11,7 @@ namespace rematlas {
 struct MeasuredQuestion {
     std::string path;
     std::string plan = {};  ///< a plan or a schedule to compare with; empty: none
-    std::size_t top = 10;   ///< number of places of the memory at the peak that are shown
+    std::size_t top = 10;   ///< number of source lines that are listed with their memory at the peak
 };
 
 /// Prints the answer. Fails if the measurement or the plan cannot be read.

@@ -51,15 +51,16 @@ Result<Bytes> budget_flag(const std::string& text, const StepBytes& step);
 /// Returns the parts of a list that commas separate.
 std::vector<std::string> parts_of(const std::string& list);
 
-/// Validators for the function `check` of an option. Unlike the validators of CLI11, the first one refuses
-/// nan, and the second one refuses a sign and an overflow.
+/// Validators for the function `check` of an option. The validators of CLI11 accept nan, a sign of an
+/// unsigned number, and an overflow. `number_between` refuses nan, and `unsigned_number` refuses the others.
 CLI::Validator number_between(double least, double most);
 CLI::Validator unsigned_number();
 
 /// Returns the duration that `text` means. It must be above 0. Errors name the flag.
 Result<Nanoseconds> duration_flag(const char* flag, const std::string& text);
 
-/// Returns the share, from 0 to 1, that `--gap text` means: 0.1% or 0.001. Errors name the flag.
+/// Returns the value of `--gap text` as a share from 0 to 1. `text` is for example 0.1% or 0.001. Errors name
+/// the flag.
 Result<double> gap_flag(const std::string& text);
 
 }  // namespace rematlas

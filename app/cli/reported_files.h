@@ -18,13 +18,14 @@
 
 namespace rematlas {
 
-/// The contents of the files of a command line, in their order.
+/// The contents of the files that a command line names, in the order of the command line.
 class ReportedFiles {
   public:
     /// `graph_path` is the graph's file if the user named one, else empty.
     explicit ReportedFiles(std::string graph_path) : graph_path_(std::move(graph_path)) {}
 
-    /// Reads the files. Fails if a file cannot be read or has another kind, or if they are of several graphs.
+    /// Reads the files. Fails if a file cannot be read or has another kind, or if the files belong to several
+    /// graphs.
     Result<void> read(const std::vector<std::string>& paths);
 
     /// Returns the contents of the files. They point into this object.
@@ -37,10 +38,11 @@ class ReportedFiles {
     /// --graph, searches the folder of the first schedule (or of the first sweep if there are no schedules)
     /// for the graph with the digest that the schedule or sweep names.
     Result<void> find_graph(const std::string& first);
-    /// Fails if a file is of another graph. Errors name the file, which the report itself does not know.
+    /// Fails if a file belongs to another graph than the others. The errors name the file.
     Result<void> check_one_graph() const;
 
-    std::string graph_path_;  ///< the path of --graph, or of the graph that was read without it
+    std::string graph_path_;  ///< the path after --graph; without --graph, the path of the graph that was
+                              ///< read
     std::optional<Graph> graph_;
     std::vector<std::pair<std::string, Schedule>> schedules_;
     std::vector<std::pair<std::string, Sweep>> sweeps_;

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kNanoseconds = 1e9;  // nanoseconds of a second
+constexpr double kNanoseconds = 1e9;  // nanoseconds per second
 
 json run_json(const RunSteps& run, const RunTotals& totals, std::size_t top) {
     json out = {{"format", "rematlas.run"}, {"model", run.model}, {"steps", run.steps.size()}};

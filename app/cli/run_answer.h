@@ -8,8 +8,8 @@
 
 namespace rematlas {
 
-/// Prints the answer. The original may have run steps instead of the plan; `top` is the number of reasons for
-/// this that are shown. Fails if the file cannot be read.
+/// Prints the answer. If the original ran some steps instead of the plan, prints at most `top` reasons for
+/// this. Fails if the file cannot be read.
 Result<Exit> inspect_run(const std::string& path, std::size_t top, const OutputFlags& flags);
 
 }  // namespace rematlas

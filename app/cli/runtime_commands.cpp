@@ -12,7 +12,8 @@
 namespace rematlas {
 
 void add_runtime_commands(const Commands& commands) {
-    // These sub-commands are only for the list of commands: `hand_over_to_runtime` has run them before.
+    // These sub-commands only appear in the list of commands. They are never run here, because
+    // `hand_over_to_runtime` is called first.
     commands.app.add_subcommand("capture",
                                 "record a model's training step as a graph (rematlas capture --help)");
     commands.app.add_subcommand(
@@ -24,8 +25,8 @@ void add_runtime_commands(const Commands& commands) {
 
 namespace {
 
-/// Says whether a word names a Python function. Among the values of options, only those of --input can have
-/// the form of such a name (bool:true), so they are ignored.
+/// Says whether an argument names a Python function. Ignores the values of --input, which can have the same
+/// form (bool:true). Values of other options never have this form.
 bool is_for_python(int argc, char** argv) {
     for (int i = 2; i < argc; ++i)
         if (names_python_function(argv[i]) && std::string_view(argv[i - 1]) != "--input") return true;

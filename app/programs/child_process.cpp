@@ -18,7 +18,8 @@ namespace {
 using ChildClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr std::size_t kMostWords = std::size_t{64} << 20;  // most bytes that are kept of each output stream
+constexpr std::size_t kMostWords = std::size_t{64} << 20;  // maximum number of bytes kept of each output
+                                                           // stream
 constexpr milliseconds kBetweenLooks{20};
 constexpr milliseconds kAfterKill{1000};
 

@@ -13,8 +13,9 @@ namespace rematlas {
 /// form.
 bool names_python_function(std::string_view word);
 
-/// Returns the Python interpreter that runs the package: the one that the wheel names ($REMATLAS_PYTHON),
-/// else the one of the active environment ($VIRTUAL_ENV), else the first `python3` on the $PATH.
+/// Returns the Python interpreter that runs the package: the interpreter that the wheel names
+/// ($REMATLAS_PYTHON), else the interpreter of the active environment ($VIRTUAL_ENV), else the first
+/// `python3` on the $PATH.
 std::filesystem::path python_interpreter();
 
 /// Returns the words of the command line that runs the package with `python_interpreter`.

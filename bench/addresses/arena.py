@@ -5,8 +5,8 @@ tensors alive, over graphs and budgets, through the command line.
     arena.py BIN GRAPH.graph.json... [--budgets 100%,80%,60%,40%] [--time-limit 2s]
 
 Prints CSV (name,run,value,unit): the ratio of the arena, as `check --arena` plans it, to the live peak, and
-the seconds that the check took. For budgets below 100% it also prints two overheads: that of a schedule whose
-live peak is within the budget, and that of a schedule whose arena is within the budget. A budget for which no
+the seconds that the check took. For budgets below 100% it also prints two overheads: one of a schedule whose
+live peak is within the budget, and one of a schedule whose arena is within the budget. A budget for which no
 schedule is found has no rows.
 """
 

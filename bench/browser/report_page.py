@@ -18,7 +18,7 @@ from graphs import write_large
 
 FRAMES = 60
 
-# How each view is moved in each frame: (tab, script).
+# For each measurement: the tab of the view, and the script that moves the view in each frame.
 MOVES = {
     "blocks_dragged": ("blocks", "rematlas.views.blocks.pan(0, i % 60 < 30 ? -25 : 25)"),
     "blocks_zoomed": ("blocks", "rematlas.views.blocks.zoomBy(i % 20 < 10 ? 0.8 : 1.25)"),
@@ -39,8 +39,8 @@ def frames_per_second(page: Page, move: str) -> float:
 
 
 def opening(page: Page) -> dict[str, float]:
-    """Returns when loading ended and when the first picture was painted, in milliseconds from the
-    request."""
+    """Returns two times in milliseconds since the request: the end of loading, and the first paint with
+    content."""
     timing = "performance.getEntriesByType('navigation')[0]"
     painted = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
     return {

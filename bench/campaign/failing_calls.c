@@ -1,10 +1,10 @@
-// A library for LD_PRELOAD that lets one call of a process fail.
+// A library for LD_PRELOAD that makes one call of a process fail.
 //
 //     FAIL_CALL=write FAIL_AT=3 FAIL_ERRNO=28 LD_PRELOAD=./failing_calls.so rematlas solve ...
 //
-// FAIL_CALL: open, write, fsync, rename, mmap or malloc. Calls of open, write and fsync count if they are for
+// FAIL_CALL: open, write, fsync, rename, mmap or malloc. Calls of open, write and fsync count only for
 // regular files that the process writes. FAIL_AT: the number of the call that fails, from 1. FAIL_REPORT: a
-// file that is made when the call fails, so that a caller knows whether the process came that far.
+// file that is made when the call fails. If it does not exist, the process did not make so many calls.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -30,14 +30,14 @@ __attribute__((constructor)) static void begin(void) {
     fail_at = at ? atol(at) : 0;
     error = number ? atoi(number) : ENOSPC;
     call = getenv("FAIL_CALL");
-    unsetenv("LD_PRELOAD");  // children of the process are not concerned
+    unsetenv("LD_PRELOAD");  // no call fails in child processes
 }
 
 static int (*next_open(void))(const char*, int, ...) {
     return (int (*)(const char*, int, ...))dlsym(RTLD_NEXT, "open64");
 }
 
-/// Says whether this call of the function must fail, and counts it.
+/// Counts this call of the function. Says whether it must fail.
 static int fails(const char* name) {
     if (!call || fail_at == 0 || strcmp(call, name) != 0) return 0;
     if (atomic_fetch_add(&count, 1) + 1 != fail_at) return 0;

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Kills the command line at random moments, and lets each of its calls fail: CSV of name,run,value,unit.
+"""Kills the command line at random moments, and makes each of its calls fail: CSV of name,run,value,unit.
 
     faults.py [kills] [calls] [--output FILE] [--kills N] [--each N] [--seed N]
 
-`kills`: a command is ended by SIGKILL after a random part of the time that it takes. Afterwards its output is
-the old file or a whole new one, and the same command on the same cache gives the right answer.
-`calls`: the library failing_calls.c lets the first call of `open`, `write`, `fsync`, `rename`, `mmap` or
-`malloc` fail, then the second, and so on, up to `--each` calls spread over all of them. The command must give
-the whole answer, or end with status 1 or 2 and one line on stderr, with the old output in place.
+`kills`: SIGKILL ends a command after a random part of its usual running time. Afterwards the output is either
+the old file or a complete new one, and the same command on the same cache gives the right answer.
+`calls`: the library failing_calls.c makes the first call of `open`, `write`, `fsync`, `rename`, `mmap` or
+`malloc` fail; in the next run the second call fails, and so on. If a command calls a function much more than
+`--each` times, only a random sample of these calls fails. The command must give the complete answer, or end
+with status 1, 2 or 3 and one line on stderr, and leave the old output in place.
 
-REMATLAS_PROGRAMS names the build. One line for each fault is written to stderr.
+REMATLAS_PROGRAMS names the folder of the programs. One line for each wrong reaction is written to stderr.
 """
 
 import argparse
@@ -30,20 +31,22 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("REMATLAS_PROGRAMS", ROOT / "build" / "release" / "bin")) / "rematlas"
 GRAPHS = ROOT / "resources" / "graphs"
-LIMIT = 60  # seconds after which a command hangs
-CALLS = {"open": 28, "write": 28, "fsync": 5, "rename": 30, "mmap": 12, "malloc": 12}  # with its errno
+LIMIT = 60  # seconds after which a command counts as hanging
+# The number is the errno with which the function fails.
+CALLS = {"open": 28, "write": 28, "fsync": 5, "rename": 30, "mmap": 12, "malloc": 12}
 OLD = b"the old file\n"
 
 
 @dataclasses.dataclass
 class Command:
-    """`words`: without the program; {out} is the output, {folder} the folder with graph, schedule, sweep.
-    Words that begin with `python` are those of Python."""
+    """`words`: the command line without the program's name. {out} stands for the output, {folder} for the
+    folder with the graphs, the schedule and the sweep. If the first word is `python`, Python runs the script
+    that follows."""
 
     name: str
     words: str
     ending: str
-    imports_torch: bool = False  # such a command takes seconds, so it is only killed
+    imports_torch: bool = False  # such a command takes seconds, so only `kills` runs it
 
     def line(self, folder, out):
         words = [word.format(out=out, folder=folder) for word in self.words.split()]
@@ -107,7 +110,7 @@ class Commands:
         )
 
     def answer(self, command, out, done):
-        """Returns what must be the same in each run: whether an output is there and whole."""
+        """Says whether the answer is there and complete. This must be the same in each run."""
         if not command.ending:
             return bool(done.stdout.strip())
         return out.exists() and self.is_whole(out)
@@ -126,7 +129,7 @@ class Commands:
         return text.rstrip().endswith((b"</html>", b"</svg>"))
 
     def strays(self, out):
-        """Returns the files beside the output that a command has left."""
+        """Returns the names of the files that a command has left beside its output."""
         return [path.name for path in out.parent.iterdir() if path != out]
 
 
@@ -203,7 +206,7 @@ class Faults:
         return done, report.exists()
 
     def last_call(self, command, name):
-        """Returns the number of the last call of this function in the command."""
+        """Returns how many times the command calls the function."""
         low, high = 0, 1
         while self.run_failing(command, self.output(command), name, CALLS[name], high)[1]:
             low, high = high, 2 * high
@@ -246,8 +249,8 @@ class Faults:
 
 
 def tell_and_exit(tried, output) -> None:
-    """Prints the rows of what was tried, and writes them to the file `output` if one was asked for. The exit
-    status is 1 if something was bad."""
+    """Prints the results as CSV, and also writes them to the file `output` if a file is given. The exit
+    status is 1 if the commands reacted wrongly to any fault."""
     rows = [("name", "run", "value", "unit"), *tried.rows()]
     for row in rows:
         print(",".join(map(str, row)))

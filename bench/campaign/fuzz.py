@@ -25,7 +25,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "fuzz" / "bin"
 RESOURCES = [ROOT / "resources" / name for name in ("graphs", "devices", "hosts", "links", "rank_links")]
-LARGEST, MOST = 16 << 10, 200  # bytes of a file, and files of a corpus
+LARGEST, MOST = 16 << 10, 200  # bytes of the largest file; number of files of a corpus
 UNITS = {"time": "CPU seconds", "inputs": "", "corpus": "bytes", "covered": "edges", "failures": ""}
 
 

@@ -1,9 +1,10 @@
-// A library for LD_PRELOAD whose time of day jumps. The monotonic clock goes on as it is.
+// A library for LD_PRELOAD that makes the time of day jump. The monotonic clock does not change.
 //
 //     CLOCK_JUMP=3600 LD_PRELOAD=./jumping_clock.so rematlas solve ...
 //
-// CLOCK_JUMP: seconds by which each call is later than the one before (or earlier, if negative); random: at
-// any time between 1970 and 2106; zero: always 1970; late: always in the year 2286.
+// CLOCK_JUMP: a number of seconds by which each call returns a later time than the previous call (an earlier
+// time if the number is negative); random: any time between 1970 and 2106; zero: always 1970; late: always
+// the year 2286.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdatomic.h>

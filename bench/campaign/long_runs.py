@@ -3,11 +3,12 @@
 
     long_runs.py [WAY ...] [--steps N] [--output FILE]
 
-Each way trains one model under Rematlas and an equal one without, with the same batches, and compares losses
-in each step and weights at the end, bit by bit. Every hundredth part of the steps, the memory of the process
-is noted. `growth`: the slope of a line through these numbers, without the first fifth, in bytes a step.
+Each way trains one model under Rematlas and an equal model without it, on the same batches, and compares the
+losses of each step and the weights at the end, bit by bit. The memory of the process is noted a hundred
+times, at equal distances. `growth`: the slope of a line through these numbers without the first fifth, in
+bytes a step.
 
-REMATLAS_PROGRAMS names the build.
+REMATLAS_PROGRAMS names the folder of the programs.
 """
 
 import argparse
@@ -32,7 +33,7 @@ WIDTH, BATCH = 16, 64
 
 
 class Raised(Exception):
-    """The forward raises this where it is told to."""
+    """Raised by the forward of a model whose `raises` is set."""
 
 
 class Model(nn.Module):
@@ -63,7 +64,7 @@ class Model(nn.Module):
 
 
 def resident() -> int:
-    """Returns the bytes of memory that the process has."""
+    """Returns the resident memory of the process in bytes."""
     pages = pathlib.Path("/proc/self/statm").read_text().split()[1]
     return int(pages) * 4096
 
@@ -77,7 +78,7 @@ def slope(values, distance) -> float:
 
 
 class Side:
-    """A model and its optimizer. `way`: how the steps are trained."""
+    """A model and its optimizer. `way`: a key of `WAYS`, which says how the model is trained."""
 
     def __init__(self, way, with_plan):
         torch.manual_seed(0)

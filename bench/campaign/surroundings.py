@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
-"""Runs the command line where machines are unusual: CSV of name,run,value,unit.
+"""Runs the command line in unusual environments: CSV of name,run,value,unit.
 
     surroundings.py [places] [limits] [clocks] [disks] [caches] [--output FILE]
 
 `places`: no HOME, a HOME or a cache that cannot be written, other languages, paths with spaces, quotes,
 letters of other scripts and line breaks, closed or full standard streams. `limits`: little address space, few
-open files, files that must stay small. `clocks`: the time of day jumps at each call. `disks`: outputs and
-caches on file systems of all sizes up to one that suffices. `caches`: several processes use one cache at the
-same time, and some of them are killed.
+open files, small limits on the size of files. `clocks`: the time of day jumps at each call. `disks`: outputs
+and caches on file systems of many sizes, from one page up to a sufficient size. `caches`: several processes
+use one cache at the same time, and some of them are killed.
 
-A command must give its whole answer, or end with status 1 or 2 and one line, with the old output in place and
-no file beside it. A broken cache, clock, language or path may not keep it from its answer. The parts that
-mount file systems or need languages say what they leave out. REMATLAS_PROGRAMS names the build. One line for
-each fault is written to stderr.
+A command must give its complete answer, or end with status 1 or 2 and one line on stderr. In the latter case
+the old output is still in place, with no file beside it. A broken cache, clock, language or path must not
+prevent the answer. Where a file system cannot be mounted or a language is missing, the part prints what it
+leaves out. REMATLAS_PROGRAMS names the folder of the programs. One line for each wrong reaction is written to
+stderr.
 """
 
 import argparse
@@ -64,11 +65,12 @@ class Surroundings:
 
     @contextlib.contextmanager
     def output(self, command, folder=None):
-        """A context with a path to the old output, alone in its folder."""
+        """Yields the path of a file with the old output. The folder has no other file, and is emptied at the
+        end."""
         folder = folder or self.commands.folder / "out"
         folder.mkdir(exist_ok=True)
         out = folder / ("made" + (command.ending or ".json"))
-        with contextlib.suppress(OSError):  # on a disk without room
+        with contextlib.suppress(OSError):  # the disk can be too small for the file
             out.write_bytes(OLD)
         try:
             yield out
@@ -77,8 +79,8 @@ class Surroundings:
                 path.unlink()
 
     def run(self, command, out, more=None, inputs=None, **options):
-        """Runs a command. `more`: of the environment; None removes a variable. `inputs`: the folder in which
-        its inputs lie. `options`: of subprocess.run."""
+        """Runs a command. `more`: changes of the environment; the value None removes a variable. `inputs`:
+        the folder of the command's input files. `options`: further arguments of `subprocess.run`."""
         environment = self.commands.environment | (more or {})
         environment = {name: value for name, value in environment.items() if value is not None}
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
@@ -90,7 +92,7 @@ class Surroundings:
         return done
 
     def judge(self, part, command, given, out, done, must_answer):
-        """Looks at what a command has left."""
+        """Checks the exit status, the lines on stderr and the files of a command that has ended."""
         self.counts[part] += 1
         lines = [line for line in done.stderr.splitlines() if line.strip()]
         answers = done.returncode == 0 and self.commands.answer(command, out, done)
@@ -108,8 +110,8 @@ class Surroundings:
             self.tell(part, command, given, f"left {strays}")
 
     def each(self, part, given, must_answer=True, commands=None, folder=None, **options):
-        """Runs each command. `given`: the surroundings, in words. `folder`: of the outputs. `options`: of
-        `run`."""
+        """Runs each command. `given`: the environment in words, for messages. `folder`: the folder of the
+        outputs. `options`: arguments of `run`."""
         for command in commands or self.commands.commands:
             with self.output(command, folder) as out:
                 try:
@@ -119,7 +121,7 @@ class Surroundings:
                     continue
                 self.judge(part, command, given, out, done, must_answer)
 
-    # The parts.
+    # Each part is a method with the name of the part.
 
     def places(self):
         nowhere = {"REMATLAS_CACHE": None, "XDG_CACHE_HOME": None}
@@ -200,7 +202,7 @@ class Surroundings:
             self.each("disks", "cache and HOME that can only be read", more=more)
 
     def caches(self):
-        """Eight processes at a time on one cache, two of which are killed."""
+        """Runs eight processes at a time with one cache, and kills two of them."""
         for number in range(40):
             command = self.commands.commands[number % len(self.commands.commands)]
             if number % 4 == 0:
@@ -234,8 +236,8 @@ class Surroundings:
 
 @contextlib.contextmanager
 def mounted(folder, size, *options):
-    """A context with a file system of `size` bytes at this folder; with None if this user cannot mount
-    one."""
+    """Mounts a file system of `size` bytes at `folder`, and yields the folder. Yields None if this user
+    cannot mount file systems."""
     folder.mkdir(exist_ok=True)
     given = ",".join((f"size={size}", *options))
     line = ["mount", "-t", "tmpfs", "-o", given, "tmpfs", folder]

@@ -1,5 +1,5 @@
-"""A model that faults.py captures and trains. As a program it trains the model, and saves its plan again and
-again: trained.py PLAN"""
+"""A model that faults.py captures and trains. Run as `trained.py PLAN`, this script trains the model and
+repeatedly saves its plan to the file PLAN."""
 
 import sys
 

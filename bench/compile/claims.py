@@ -13,12 +13,12 @@ import sys
 from collections import defaultdict
 
 NOISE = 0.03
-TOLERANCE = 1e-6  # for differences of gradients
+TOLERANCE = 1e-6  # smaller differences of gradients are allowed
 HALF = 0.5
 
 
 def tables(path) -> dict:
-    """Returns found[model][run][what] = value."""
+    """Returns a nested dictionary: the value of row `found[model][run][what]`."""
     found = defaultdict(lambda: defaultdict(dict))
     with open(path, newline="") as file:
         for row in csv.DictReader(file):

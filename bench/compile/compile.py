@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Budgets under torch.compile, beside torch's own memory budget: CSV of name,run,value,unit.
+"""Compares budgets under torch.compile with torch's own memory budget: CSV of name,run,value,unit.
 
     compile.py [--output FILE] [--models TEXT] [--rounds N]        REMATLAS_PROGRAMS names the build
 
@@ -29,11 +29,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "runtime" / "python")]
 
 SHARES = (90, 80, 70, 60, 50, 40)  # per cent
-KNAPSACKS = (0.7, 0.5, 0.3, 0.15, 0.0)  # torch's budgets, as shares of the bytes that forward saves
+KNAPSACKS = (0.7, 0.5, 0.3, 0.15, 0.0)  # torch's budgets, as shares of the saved bytes
 MIB = 1 << 20
 SMALL = 1e-3
-# Settings with which the C library keeps freed memory, as caching allocators of GPUs do. Otherwise it would
-# return pages to the system, and steps would differ in the page faults that bring them back.
+# With these settings the C library keeps freed memory, as caching allocators of GPUs do. Otherwise it would
+# return pages to the system, and the page faults that bring them back would make step times differ.
 KEEP_PAGES = {
     "MALLOC_MMAP_MAX_": "0",
     "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
@@ -60,15 +60,15 @@ class Training:
         self.kept = [tensor.clone() for tensor in self.module.buffers()]
 
     def function(self):
-        """Returns the step as a function with its own code object, because dynamo keeps compiled graphs for
-        each code object."""
+        """Returns the step as a function that has its own code object. Dynamo keeps compiled graphs for each
+        code object, so each such function is compiled anew."""
         self.functions += 1
         made = {"module": self.module}
         exec(f"def step_{self.functions}(*arguments):\n    return module(*arguments)", made)
         return made[f"step_{self.functions}"]
 
     def step(self, compiled) -> float:
-        """Returns the seconds of a step; its random numbers are the same each time."""
+        """Returns the duration of a step in seconds. The random numbers are the same in each step."""
         self.torch.manual_seed(1)
         began = time.perf_counter()
         compiled(*self.arguments).backward()
@@ -94,15 +94,16 @@ class Training:
         return peak - before
 
     def gradients(self, compiled) -> list:
-        """Returns the gradients of a step as numpy arrays, whose memory is not counted."""
+        """Returns the gradients of a step as numpy arrays, because the count of tensor bytes does not include
+        numpy's memory."""
         self.step(compiled)
         found = [p.grad.numpy().copy() for p in self.module.parameters() if p.grad is not None]
         self.end_step()
         return found
 
     def exact_gradients(self) -> list | None:
-        """Returns the gradients in double precision, without torch.compile. None if the model draws random
-        numbers, because double precision draws others."""
+        """Returns the gradients in double precision, without torch.compile. Returns None if the model draws
+        random numbers, because it would draw different ones in double precision."""
         if any(isinstance(part, self.torch.nn.Dropout) and part.p > 0 for part in self.module.modules()):
             return None
         module = copy.deepcopy(self.module).double()
@@ -130,7 +131,7 @@ class Table:
 
     def __init__(self, name, rounds, output):
         self.name, self.rounds, self.output = name, rounds, output
-        self.compiled = {}  # by run
+        self.compiled = {}  # compiled steps by the name of the run
         self.training = Training(name)
         self.plain = self.training.torch.compile(self.training.function())
         self.plain_seconds = self.training.first_step(self.plain)

@@ -81,7 +81,7 @@ def unet():
 
 class Experts(nn.Module):
     """A mixture of experts, as in a block of a Transformer. The router chooses two experts for each token.
-    Each expert takes at most `capacity` tokens, so that shapes do not depend on values."""
+    Each expert takes at most `capacity` tokens, so shapes do not depend on values."""
 
     def __init__(self, width, experts, capacity):
         super().__init__()

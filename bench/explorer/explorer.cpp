@@ -39,7 +39,7 @@ namespace {
 using namespace rematlas;
 using Clock = std::chrono::steady_clock;
 
-/// Returns the processor time of this thread so far.
+/// Returns the processor time that this thread has used so far.
 Clock::duration worked() {
     timespec now{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -151,7 +151,7 @@ class Bench {
         row("rss", resident_mib(), "MiB");
     }
 
-    /// Expands a block in a window that prepares no picture ahead.
+    /// Expands a block in a window that has prepared no picture.
     void run_cold(const QString& path, int number) {
         run_ = number;
         LadderController& ladder = window_.session().ladder;
@@ -192,7 +192,7 @@ class Bench {
         stall_.busy = std::max(stall_.busy, longest_.busy);
     }
 
-    /// Runs the event loop until the condition holds and its effects are painted.
+    /// Runs the event loop until the condition holds and the window is repainted.
     void turn_until(const std::function<bool()>& holds) {
         const Clock::time_point last = Clock::now() + std::chrono::minutes(2);
         for (int quiet = 0; quiet < 2 && Clock::now() < last;) {

@@ -32,8 +32,8 @@ BATCHES = {
     "SegNet": ("segnet", "416 by 608 px", math.nan, NO_NUMBER, (math.nan, math.nan)),
     "FCN8": ("fcn8", "416 by 608 px", math.nan, NO_NUMBER, (math.nan, math.nan)),
 }
-# name: (function of image_models, batch, sizes, published ratios of the first of METHODS). The ratio of
-# Checkmate itself is 1 by definition; it runs only for models whose MILP ends in time.
+# name: (function of image_models, batch, sizes, published ratios of the first methods in METHODS, in order).
+# The ratio of Checkmate itself is 1 by definition; it runs only for models whose MILP ends in time.
 RATIOS = {
     "MobileNet": (image_models.mobilenet, 512, "224 px", (1.14, 1.07, 7.07, 1.06)),
     "VGG16": (image_models.vgg16, 256, "224 px", (1.28, 1.06, 1.44, 1.01, 1)),
@@ -42,7 +42,7 @@ RATIOS = {
     "ResNet-50": (image_models.resnet50, 256, "224 px", (1.20, 1.25, math.nan, 1.05)),
 }
 METHODS = ("chen-sqrt", "chen-greedy", "revolve", "checkmate-lp", "checkmate")
-# Budgets, between the least memory (0) and the peak without recomputation (1)
+# Positions of the budgets between the least memory (0) and the peak without recomputation (1)
 FRACTIONS = (0.2, 0.4, 0.6, 0.8)
 SECONDS_OF_OPTIMUM, SECONDS_OF_METHOD = 5, 10
 

@@ -29,7 +29,7 @@ class Published(NamedTuple):
     sizes: str
     peak: float  # GB in unmodified PyTorch
     step: float  # ms in unmodified PyTorch
-    budgets: dict  # by budget in GB: ms of a step
+    budgets: dict  # {budget in GB: time of a step in ms}
 
 
 PUBLISHED = {
@@ -72,14 +72,14 @@ PUBLISHED = {
 
 
 class Larger(NamedTuple):
-    """A row of table 1: batches within one budget. Only the first batch fits in unmodified PyTorch."""
+    """A row of table 1: batches within one budget. Unmodified PyTorch can only train the first batch."""
 
-    made: Callable  # (batch) -> step
+    made: Callable  # (batch) -> the step's model and its inputs
     sizes: str
     budget: float  # GB
     peak: float  # GB of the first batch in unmodified PyTorch
     step: float  # ms of the first batch in unmodified PyTorch
-    batches: dict  # by batch: ms of a step
+    batches: dict  # {batch: time of a step in ms}
 
 
 TABLE_1 = {
@@ -136,8 +136,8 @@ def rows_of(name: str) -> list[Row]:
 
 
 def larger_rows(name: str) -> list[Row]:
-    """Returns rows for larger batches. Each has the time per sample within the budget, over the time per
-    sample of the first batch without a budget."""
+    """Returns rows for the larger batches. The value of a row is the time per sample within the budget,
+    divided by the time per sample of the first batch without a budget."""
     of = TABLE_1[name]
     first = min(of.batches)
     with Step(of.made(batch=first), "v100") as step:

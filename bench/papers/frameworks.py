@@ -37,7 +37,7 @@ class Memory(NamedTuple):
     setting: str
     bytes: float
     source: str
-    kept_gradients: bool = False  # gradients of the previous step are alive during the step
+    kept_gradients: bool = False  # the gradients of the previous step exist during the step
     # Makes a smaller step, whose peak is subtracted. The result is then the memory of one more sample.
     less: Callable | None = None
 

@@ -18,7 +18,7 @@ PAGE = ROOT / "docs" / "papers.md"
 RESULTS = ROOT / "bench" / "results"
 NO_FIGURE = "\N{EN DASH}"
 METHODS = ("chen-sqrt", "chen-greedy", "revolve", "checkmate-lp", "checkmate")
-Figures = dict[str, dict[str, float]]  # by row and run; a run is named by the text before its colon
+Figures = dict[str, dict[str, float]]  # {row: {run: value}}; the text before its colon names a run
 
 
 def lines_of(file: str) -> list[dict]:

@@ -61,7 +61,7 @@ def main() -> int:
         try:
             found = [line for row in run() for line in row.lines()]
         except Exception:
-            # A case that fails must not end the other cases. Its rows in the file stay as they were.
+            # The other cases run even if this one fails. The file keeps the old rows of the failed case.
             print(f"{table}/{name}: no rows", traceback.format_exc(), sep="\n", file=sys.stderr)
             failed += 1
             continue

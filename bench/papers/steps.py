@@ -19,8 +19,8 @@ GIB = 2**30
 
 
 def asked(*words) -> dict:
-    """Returns the answer of `rematlas WORDS --json`, also if the answer is negative. If the command fails for
-    another reason, raises RuntimeError with the program's message."""
+    """Returns the parsed output of `rematlas WORDS --json`, even if the command finds that the answer is no
+    (status 1). If the command fails for another reason, raises RuntimeError with the program's message."""
     program = pathlib.Path(os.environ["REMATLAS_PROGRAMS"]) / "rematlas"
     paths = [str(ROOT / "runtime" / "python"), str(HERE)]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "REMATLAS_PYTHON": sys.executable}

@@ -159,7 +159,8 @@ def phi2(batch: int = 8, length: int = 2048):
 
 
 def phi2_classifier(batch: int = 8, length: int = 2048):
-    """Phi-2 as a classifier of texts, as in OffMate's experiments. This model has no logits of words."""
+    """Phi-2 as a classifier of texts, as in OffMate's experiments. Its logits are those of classes, not of
+    words."""
     with torch.device("meta"):
         model = transformers.PhiForSequenceClassification(phi2_config()).to(torch.bfloat16)
         text = torch.zeros(batch, length, dtype=torch.int64)
@@ -208,8 +209,8 @@ class LowRank(nn.Module):
 
 
 def llama2_7b_low_rank(batch: int = 1, length: int = 1304):
-    """Llama 2 7B in bf16. All parameters are frozen except low-rank updates (rank 8) of the query and value
-    layers."""
+    """Llama 2 7B in bf16. All parameters are frozen except low-rank updates (rank 8) of the layers for
+    queries and values."""
     model, args, kwargs = llama2_7b(batch, length)
     model.requires_grad_(False)
     with torch.device("meta"):

@@ -3,10 +3,10 @@
 
     apply.py [--output FILE]       REMATLAS_PROGRAMS names the build
 
-recording: time of a step that is recorded over the time of a plain step. replay: time of a step by a plan
-without recomputation over the time of a plain step, median of pairs. weights on the host: the same ratio for
-a whole step with a fused AdamW, within a share of the memory that a plain step takes. call: microseconds that
-the Python and autograd code around a replayed step adds, measured on a tiny model against the original.
+recording: time of a recorded step over the time of a plain step. replay: time of a step by a plan without
+recomputation over the time of a plain step, median of pairs. weights on the host: the same ratio for a whole
+step with a fused AdamW, under a budget that is a share of a plain step's memory. call: microseconds that the
+Python and autograd code around a replayed step adds, measured on a tiny model against the original.
 """
 
 import argparse
@@ -68,8 +68,8 @@ def planned(build, batches, loss, budget, **options):
 
 
 class Training:
-    """A GPT with a fused AdamW. With keyword arguments (`ours`), it trains by a plan, and weights, gradients
-    and states are on the host while they are not used."""
+    """A GPT with a fused AdamW. With keyword arguments (`ours`), it trains by a plan that keeps weights,
+    gradients and states on the host while they are not used."""
 
     def __init__(self, **ours):
         self.module = gpt()
@@ -91,7 +91,7 @@ class Training:
 def weights_on_host(share, note):
     """Measures plain training and frees it, then measures training with weights on the host. The budget of
     the latter is a share of plain training's memory plus the bytes of all other tensors in the process,
-    because a budget counts these, too."""
+    because a budget counts these bytes, too."""
     plain = Training()
     plain.step(0)
     before = torch.ops.rematlas.counted_bytes()
@@ -100,7 +100,7 @@ def weights_on_host(share, note):
     resident = sum(3 * parameter.nbytes for parameter in plain.module.parameters())
     whole = resident + torch.ops.rematlas.counted_peak_bytes() - before
     del plain
-    gc.collect()  # frees tensors of the plain training
+    gc.collect()  # frees the tensors of plain training
     module = Training(budget=torch.ops.rematlas.counted_bytes() + int(share * whole))
     for number in range(4):
         module.step(number)

@@ -88,8 +88,8 @@ class Course:
         return statistics.median(self.step() for _ in range(count))
 
     def extent(self):
-        """Runs two plain steps. Returns two numbers of bytes: of tensors that cannot be evicted, gradients of
-        parameters included, and of the peak."""
+        """Runs two plain steps. Returns two numbers of bytes: the bytes that cannot be evicted (gradients of
+        parameters included), and the peak."""
         self.step()
         gc.collect()
         lasting = ops.counted_bytes() + sum(p.nbytes for p in self.module.parameters())
@@ -99,8 +99,8 @@ class Course:
 
 
 def alone(name, evicting, steps):
-    """Called in a process of its own. Measures steps and prints the seconds of each step, the numbers of ops
-    and of page faults in a step, and the counted bytes at the peak."""
+    """Runs in its own process. Measures steps, and prints the seconds of each step, the numbers of ops and of
+    page faults in a step, and the peak of the counted bytes."""
     course = Course(name)
     course.step()
     with rematlas.evict(course.module, UNLIMITED) if evicting else contextlib.nullcontext() as context:
@@ -165,8 +165,8 @@ def overheads(name, shares, rounds, steps):
 
 
 def simulated(course, budget):
-    """Runs two separate steps with a log and simulates the log. Returns the simulated overhead, and whether
-    the simulation has as many evictions and reruns as the real run."""
+    """Runs two steps with a log, then simulates the log. Returns the simulated overhead, and whether the
+    simulation has as many evictions and reruns as the real run."""
     gc.collect()
     alive = ops.counted_bytes()
     with rematlas.evict(course.module, budget, thrash=1e6, log=True) as context:

@@ -23,7 +23,7 @@ double seconds_of(const std::function<void()>& work) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
-/// Copy queues that copy nothing, so that copies take no time.
+/// Copy queues that copy nothing. So copies take no time.
 class NoCopies final : public CopyQueues {
   public:
     void copy_out(void*, const void*, std::size_t) override {}

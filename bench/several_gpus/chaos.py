@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
-"""Trainings of several Gloo processes that are disturbed at random: CSV of name,run,value,unit.
+"""Disturbs trainings of several Gloo processes at random: CSV of name,run,value,unit.
 
     chaos.py [runs] [ends] [--output FILE] [--count N] [--seed N ...] [--leave-out EVENT ...] [--logs FOLDER]
 
-`runs`: `--count` short trainings, or those of the seeds `--seed`. Each is drawn from its seed: a GPT whose
-forward gathers a weight or sums over the ranks, under FSDP2, tensor parallelism, both, or
-DistributedDataParallel; a budget; pauses; another batch size, attribute, mode, loss or error on one rank
-alone; accumulation; evaluation. Each runs without a plan first. The lines of a training say what was drawn,
-the status and the courses of each rank, and ok, different (other losses or weights), hang (a rank waited
-until a timeout), error, memory (unplanned="evict" cannot keep the budget), or illegal (the training fails
-without a plan, too).
+`runs`: runs `--count` short trainings, or one training for each seed of `--seed`. The seed decides
+everything. The model is a GPT that gathers a weight in its forward, or sums over the ranks, or runs under
+FSDP2, tensor parallelism, both of them, or DistributedDataParallel. Also drawn are the budget, pauses,
+accumulation, evaluation, and disturbances of one rank: another batch size, attribute, mode or loss, or an
+error. Each training first runs without a plan, then with one. Its lines show the drawn values, the status and
+the courses of each rank, and a verdict: ok, different (other losses or weights), hang (a rank waited until a
+timeout), error, memory (unplanned="evict" cannot keep the budget), or illegal (the training also fails
+without a plan).
 
-`ends`: one rank ends at a stage of the training, by a signal, an error or a refusal. The others must end by
-themselves, with an error, within the timeout of their group and 15 seconds. One line for each case: the
-seconds until the others have ended, and the last line of their stderr.
+`ends`: one rank ends at a stage of the training, by a signal, an error or a refusal. The other rank must end
+by itself, with an error, at most 15 seconds after the timeout of its group. The line of a case has the
+seconds until the other rank ended, and the last line of its stderr.
 
-Each rank writes its stderr into the folder `--logs`. REMATLAS_PROGRAMS names the build.
+Each rank writes its stderr into the folder `--logs`. REMATLAS_PROGRAMS names the folder of the programs.
 """
 
 import argparse
@@ -36,19 +37,21 @@ import time
 
 from chaos_ranks import LEFT_OUT, STAGES, TIMEOUTS, Training, run_rank
 
-LONGEST = 120  # seconds until a training is ended
-MARGIN = 15  # seconds beyond the timeout in which the ranks of `ends` must end
-LANES = 4  # groups at a time
+LONGEST = 120  # seconds after which a training is killed
+MARGIN = 15  # seconds after the timeout of the group, in which the other rank of `ends` must end
+LANES = 4  # groups that run at the same time
 WAYS = ("SIGKILL", "SIGINT", "exception", "refusal")
-# The first of the ranks' counts. If one rank runs out of memory, the others wait for it until their timeout.
+# A training gets the first verdict of this list that one of its ranks has. `memory` is before `hang`: if one
+# rank runs out of memory, the others wait for it until their timeout.
 VERDICTS = ("illegal", "memory", "hang", "error", "different", "ok")
 
 
-# The parent of the ranks. It has no threads, so that ranks are forks of it, which need not import torch.
+# This process starts the ranks by fork, so it must have no threads. The ranks need not import torch again.
 
 
 class Ranks:
-    """The processes of a group. `told`: by rank, what it has told. `codes`: exit codes; None: none yet."""
+    """The processes of a group. `told`: for each rank, the JSON objects that it has printed. `codes`: exit
+    codes; None while the process runs."""
 
     def __init__(self, logs, count, part, given):
         with socket.socket() as free:
@@ -65,13 +68,13 @@ class Ranks:
                 os.dup2(writes, 1)
                 os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
                 run_rank(rank, count, port, part, given)
-                sys.exit()  # an error ends the interpreter, too, as in any program
+                sys.exit()  # ends the child; if run_rank raises, the exception ends it
             os.close(writes)
             os.set_blocking(reads, False)
             self.pipes.append(reads)
 
     def look(self) -> None:
-        """Reads what the ranks have told, and notes which of them have ended."""
+        """Reads what the ranks have printed, and notes which of them have ended."""
         for rank, pid in enumerate(self.pids):
             if self.codes[rank] is None:
                 found, status = os.waitpid(pid, os.WNOHANG)
@@ -93,14 +96,16 @@ class Ranks:
         return time.monotonic() - self.begin
 
     def last_line(self, rank) -> str:
-        """Returns the last line of the rank's stderr, apart from notes about leaks when Python ends."""
+        """Returns the last line of the rank's stderr. Skips notes about leaks, which appear when Python
+        ends."""
         lines = self.paths[rank].read_text(errors="replace").strip().splitlines()
         return ([line for line in lines if "nanobind" not in line and line[:3] != " - "] or [""])[-1]
 
 
 def follow(lanes, look) -> None:
-    """Runs lanes side by side. A lane is a function that starts Ranks, and its items. `look` looks at these
-    Ranks, and returns the items that are left once the Ranks are spent; None before."""
+    """Works on several lanes at the same time. A lane has a function that starts `Ranks`, and a list of
+    items. `look` gets the `Ranks` and the items: it returns None while the `Ranks` must go on, and otherwise
+    the remaining items."""
     lanes = [[make, items, None] for make, items in lanes if items]
     while lanes:
         for lane in lanes:
@@ -116,7 +121,8 @@ def follow(lanes, look) -> None:
 
 
 class Runs:
-    """The first part. Counts trainings by their verdict, and those that are ok by the last state."""
+    """The part `runs`. Counts trainings by verdict, and the trainings with the verdict `ok` by their last
+    state."""
 
     def __init__(self):
         self.verdicts, self.states, self.slowest = collections.Counter(), collections.Counter(), 0.0
@@ -148,7 +154,7 @@ class Runs:
         return seeds if is_spent else None
 
     def note(self, training, found, seconds) -> str:
-        """Prints what the ranks have told about a training. Returns its verdict."""
+        """Prints the messages of the ranks about a training. Returns its verdict."""
         verdict = min((facts["verdict"] for facts in found), key=VERDICTS.index)
         self.verdicts[verdict] += 1
         self.slowest = max(self.slowest, seconds)
@@ -174,7 +180,8 @@ class Runs:
 
 
 class Ends:
-    """The second part. Notes the longest time until the others ended, by the way in which one rank ends."""
+    """The part `ends`. For each way in which one rank ends, notes the longest time until the other rank
+    ended."""
 
     def __init__(self):
         self.longest, self.failed = dict.fromkeys(WAYS, 0.0), collections.Counter()

@@ -1,4 +1,4 @@
-"""What the ranks of chaos.py do: trainings drawn from seeds, and trainings in which one rank ends."""
+"""The program of chaos.py's ranks: trainings drawn from seeds, and trainings in which one rank ends."""
 
 import collections
 import contextlib
@@ -36,10 +36,10 @@ from rematlas import api  # noqa: E402
 from rematlas.lifecycle import together  # noqa: E402
 
 WIDTH, HEAD, WORDS, BATCH, LENGTH, BLOCKS = 32, 8, 64, 4, 16, 2
-TIMEOUTS = {"runs": 20, "ends": 20}  # seconds, of the groups
-LEFT_OUT = set()  # events that do not happen
-SLOW = 17  # seconds until the ranks of a training say where they are
-EVERY = -1  # all ranks
+TIMEOUTS = {"runs": 20, "ends": 20}  # timeouts of the process groups, in seconds
+LEFT_OUT = set()  # events that are not used (`--leave-out`)
+SLOW = 17  # seconds after which a rank writes its stack trace to stderr
+EVERY = -1  # stands for all ranks
 KINDS = ("gathered", "summed", "fsdp", "tensor", "ddp")
 PARALLEL = {
     **{name: parallel.ColwiseParallel() for name in ("q", "k", "v", "up")},
@@ -48,17 +48,17 @@ PARALLEL = {
 STAGES = {
     "recorded": "recording",
     "compared": "comparing",
-}  # the states in which a rank ends; others: planned
+}  # the state of a plan in which a rank ends; "planned" for all other stages
 WAITED = re.compile("have come to forward|[Tt]imed out|[Tt]imeout")
 
 
 class Failure(Exception):
-    """Raised on one rank alone."""
+    """Raised on purpose, on one rank."""
 
 
 class Block(nn.Module):
-    """A block of a GPT. `kind`: if "gathered", a weight is gathered from the shards of the ranks; if
-    "summed", the hidden features are divided among them."""
+    """A block of a GPT. `kind`: if "gathered", the ranks gather a weight from their shards; if "summed", each
+    rank computes a part of the hidden features."""
 
     def __init__(self, kind, dropout):
         super().__init__()
@@ -107,8 +107,9 @@ class Model(nn.Module):
 
 @dataclasses.dataclass
 class Training:
-    """`options`: of apply. `waits`: the ranks that wait for their plan after each step. `events`: (step, rank
-    or EVERY, what happens, a number)."""
+    """`options`: arguments of `rematlas.apply`. `waits`: the ranks that wait for their plan after each step.
+    `events`: tuples of (step, rank or EVERY, name of the event, a random number, or for "after" the rank that
+    fails)."""
 
     seed: int
     ranks: int
@@ -126,7 +127,7 @@ class Training:
 
     @classmethod
     def of(cls, seed, ranks):
-        """Draws a training. All ranks draw the same one."""
+        """Draws a training from the seed. All ranks draw the same training."""
         draw = random.Random(seed)
         kind = draw.choice((*KINDS, "both") if ranks == 4 else KINDS)
         share = f"{draw.randint(60, 100)}%" + draw.choice(("", "", " of activations"))
@@ -135,16 +136,17 @@ class Training:
         training = cls(seed, ranks, kind, budget, {"verify": draw.randint(0, 2), "unplanned": unplanned})
         training.steps, training.dropout = draw.randint(10, 14), draw.choice((0.0, 0.1))
         training.accumulate, training.syncs_each = draw.choice((1, 1, 2)), draw.random() < 0.7
-        can_clip = kind not in ("tensor", "both")  # torch clips no DTensors beside tensors
+        can_clip = kind not in ("tensor", "both")  # torch does not clip DTensors together with plain tensors
         training.clips, training.pauses = can_clip and draw.random() < 0.3, draw.random() < 0.5
-        some = () if "wait" in LEFT_OUT else (draw.randrange(ranks),)  # in the latter case, one rank alone
+        some = () if "wait" in LEFT_OUT else (draw.randrange(ranks),)  # one rank that waits alone
         training.waits = draw.choice((training.waits, training.waits, some, ()))
         alone = ["factor", "eval", "loss", "watched", "before", "ballast"]
         alone += ["rows"] * 2 * (kind not in ("summed", "tensor", "both"))
         every = ["evaluate", "after", "discard"] + ["two"] * (kind in ("gathered", "tensor"))
         every += ["freeze"] * (kind != "ddp")
         for _ in range(draw.randint(1, 4)):
-            # Each training ends with a whole step: FSDP2 keeps the root gathered after a forward alone.
+            # The last step has no event, because some events skip the backward: after a forward alone, FSDP2
+            # keeps the weights of the root gathered.
             step, rank, number = draw.randrange(training.steps - 1), draw.randrange(ranks), draw.random()
             what = draw.choice(alone if draw.random() < 0.7 else every)
             event = step, EVERY if what in every else rank, what, rank if what == "after" else number
@@ -166,7 +168,7 @@ class Training:
 
 
 class Loop:
-    """One training on this rank. `results`: losses, and last the local parts of the weights."""
+    """One training on this rank. `results`: the losses, followed by this rank's parts of the weights."""
 
     def __init__(self, training, rank, is_planned):
         self.training, self.rank, self.is_planned = training, rank, is_planned
@@ -191,7 +193,7 @@ class Loop:
         return self
 
     def step(self, here) -> None:
-        """Trains a step. `here`: what happens on this rank, and a number for each."""
+        """Trains a step. `here`: the events of this step on this rank, each with its number."""
         training, model = self.training, self.model
         if "freeze" in here:
             self.module.norm.weight.requires_grad_(not self.module.norm.weight.requires_grad)
@@ -222,11 +224,11 @@ class Loop:
         return self.model.no_sync() if sums else contextlib.nullcontext()
 
     def part(self, here) -> bool:
-        """Runs a forward and a backward. Returns False if all ranks leave the step."""
+        """Runs a forward and a backward. Returns False if all ranks skip the rest of the step."""
         words = self.words()[: BATCH // 2 if "rows" in here else BATCH]
         self.pause("forward")
         logits = None
-        if "before" in here:  # this rank fails before its first collective, and tries again
+        if "before" in here:  # this rank raises before its first collective, then runs the forward as usual
             self.forward_that_fails(words, "before")
         if here.get("after") == self.rank:
             self.forward_that_fails(words, "after")
@@ -301,7 +303,7 @@ def tell(**facts) -> None:
 
 
 def count_courses() -> collections.Counter:
-    """From now on, counts the courses on which this rank agrees with the others."""
+    """Counts the courses on which this rank agrees with the others from now on."""
     meet, courses = together.Together.meet, collections.Counter()
 
     @functools.wraps(meet)
@@ -315,7 +317,7 @@ def count_courses() -> collections.Counter:
 
 
 def run_trainings(rank, ranks, seeds) -> None:
-    """Runs the trainings of the given seeds. Ends at the first that fails."""
+    """Runs the trainings of the given seeds, and stops at the first that fails."""
     courses = count_courses()
     for seed in seeds:
         training = Training.of(seed, ranks)

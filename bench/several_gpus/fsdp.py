@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""One plan for a rank beside FSDP2 with its switches, on Gloo processes: CSV of name,run,value,unit.
+"""Compares one plan for a rank with the settings of FSDP2, on Gloo processes: CSV of name,run,value,unit.
 
     fsdp.py [--output FILE] [--ranks N] [--blocks N] [--width N] [--budgets SHARE ...] [--weights W ...]
 
 A GPT is trained under `fully_shard` on blocks and root in four ways: `reshard_after_forward` False and True,
-each without checkpoints and with one around each block (FSDP2 gathers the weights of a block, the checkpoint
-is within). Then one plan trains it, under a budget of the measured peak of each of the four with each
-`wire_weight` of `--weights`, and under budgets that are shares of the smallest peak. REMATLAS_PROGRAMS names
-the build.
+each without checkpoints and with a checkpoint around the computation of each block. (The gathers of FSDP2 are
+outside the checkpoint.) Then a plan trains the GPT. Its budget is the measured peak of one of the four ways,
+with each `wire_weight` of `--weights`, or a share of the smallest of the four peaks. REMATLAS_PROGRAMS names
+the folder of the programs.
 
 `peak`: the most bytes of tensors in the process during a step. `gathered`: the bytes of weights that a rank
-receives in a step. `recomputed`: the time of ops that are no collectives and run again, as a share of the
-time of all such ops of a step; the times are those of the recorded step. Copies of parameters into a gather
-and out of it are such ops: FSDP2 repeats them for the blocks where it gathers again. Bits are those of FSDP2:
-the bench fails if weights differ after the steps.
+receives in a step. `recomputed`: the time of reruns as a share of the time of all first runs. Collectives do
+not count, and the times are those of the recorded step. Copies of parameters into a gather and out of it do
+count: FSDP2 repeats them for the blocks that it gathers again. The bench fails if the weights after the steps
+differ in any bit from those of FSDP2.
 """
 
 import argparse
@@ -93,7 +93,7 @@ def model_of(options, reshards=True, checkpoints=False):
 
 
 class Gathers:
-    """Counts the bytes that FSDP2's gathers bring to this rank, while it is in force."""
+    """While this context is active, counts the bytes that this rank receives from FSDP2's gathers."""
 
     def __enter__(self):
         self.bytes = 0
@@ -112,7 +112,7 @@ class Gathers:
 
 
 def train(model, rank, after=lambda step: None):
-    """Returns the bytes of the highest peak of the last three steps."""
+    """Trains the model. Returns the highest peak of the last three steps in bytes."""
     optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
     numbers, peak = torch.Generator().manual_seed(rank), 0
     for step in range(STEPS):
@@ -128,20 +128,20 @@ def train(model, rank, after=lambda step: None):
 
 
 def largest(value) -> int:
-    """Returns the largest value among the ranks, which must all ask for the same budget."""
+    """Returns the maximum of `value` over the ranks, because all ranks must ask for the same budget."""
     values = torch.tensor(value)
     dist.all_reduce(values, dist.ReduceOp.MAX)
     return values.item()
 
 
 def digest_of(model) -> str:
-    """Returns a digest of this rank's parts of the weights."""
+    """Returns a digest of the parts of the weights that are on this rank."""
     parts = (parameter.to_local().detach().numpy().tobytes() for parameter in model.parameters())
     return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
 class Step:
-    """A plan's step. `runs`: how often each op runs in a step."""
+    """The step of a plan. `runs`: the number of runs of each op in a step."""
 
     def __init__(self, model):
         with tempfile.TemporaryDirectory() as folder:
@@ -172,7 +172,8 @@ class Step:
         )
 
     def share_of_blocks(self) -> float:
-        """Returns the time of the blocks' forward ops, which a checkpoint around each block runs again."""
+        """Returns the time of the blocks' forward ops as a share of all ops. A checkpoint around each block
+        reruns them."""
         forward = [
             op["time_ns"]
             for op in self.computes()
@@ -181,8 +182,8 @@ class Step:
         return sum(forward) / sum(op["time_ns"] for op in self.computes())
 
     def share_of_copies(self) -> float:
-        """Returns the time of the copies into and out of the blocks' gathers, which FSDP2 repeats if it
-        gathers for the backward again."""
+        """Returns the time of the copies into and out of the blocks' gathers as a share of all ops. FSDP2
+        repeats these copies if it gathers again for the backward."""
         gathers = [op for op in self.ops if "all_gather" in op["name"] and op.get("module")]
         given = {tensor for op in gathers for tensor in op["inputs"]}
         made = {tensor for op in gathers for tensor in op["outputs"]}
@@ -223,7 +224,7 @@ def run(rank, port, options, results, function, given) -> None:
 
 
 class Bench:
-    """Each way of training runs in processes of its own."""
+    """Runs each way of training in new processes."""
 
     def __init__(self, options):
         self.options, self.rows = options, [("name", "run", "value", "unit")]

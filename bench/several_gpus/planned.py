@@ -3,10 +3,11 @@
 
     planned.py [--output FILE] [--seconds N] [--cases WORD ...]
 
-Each case is a Llama under FSDP2, or under FSDP2 and tensor parallelism, on H100 cards, with AdamW: the step
-of one rank is recorded from shapes (`rematlas capture --mesh`), and solved under the memory of the card, or
+Each case is a Llama with AdamW on H100 cards, under FSDP2, or under FSDP2 and tensor parallelism. The step of
+one rank is recorded from shapes (`rematlas capture --mesh`), and solved under the memory of the card, or
 under the memory that a published run took. `tokens`: tokens that a card trains in a second if the step takes
-as long as predicted. `published`: the tokens of the published run. REMATLAS_PROGRAMS names the build.
+as long as predicted. `published`: the tokens of the published run. REMATLAS_PROGRAMS names the folder of the
+programs.
 """
 
 import argparse
@@ -40,7 +41,7 @@ MODELS = {
     "8B": {"hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32},
     "70B": {"hidden_size": 8192, "intermediate_size": 28672, "num_hidden_layers": 80},
 }
-HEAD = 128  # numbers of an attention head
+HEAD = 128  # width of an attention head
 
 
 class Case(NamedTuple):
@@ -49,7 +50,7 @@ class Case(NamedTuple):
     batch: int
     budget: str = "79GiB"
     offload: str = "none"
-    published: int | None = None  # tokens a second and card
+    published: int | None = None  # tokens per second on one card
 
     @property
     def name(self):
@@ -57,10 +58,10 @@ class Case(NamedTuple):
         return f"Llama-3.1-{self.model} {self.mesh} batch={self.batch} {self.budget}{copies}"
 
 
-# Published: torchtitan's benchmarks of December 2024, tables 1 and 3, FSDP without torch.compile, with
-# selective activation checkpointing, on H100 cards of 96 GB at 500 W; the budgets are the memory of these
-# runs. For the last case those of June 2025 (asynchronous tensor parallelism): bf16 with torch.compile and
-# full checkpointing at batch 16.
+# The published numbers are from torchtitan's benchmarks of December 2024, tables 1 and 3: FSDP without
+# torch.compile, with selective activation checkpointing, on H100 cards of 96 GB at 500 W. The budgets are the
+# memory of these runs. The last case is from the benchmarks of June 2025 (asynchronous tensor parallelism):
+# bf16 with torch.compile and full checkpointing at batch 16.
 CASES = [
     Case("8B", "fsdp=8", 2, "82.4GiB", published=5762),
     Case("8B", "fsdp=128", 2, "67.0GiB", published=5605),
@@ -119,7 +120,8 @@ def planned(case, seconds, folder):
 
 
 def ranks_a_batch(mesh):
-    """Returns how many ranks share a batch: those of tensor parallelism."""
+    """Returns how many ranks train on the same batch: the size of the mesh's dimension for tensor
+    parallelism."""
     sizes = dict(part.split("=") for part in mesh.split(","))
     return int(sizes.get("tp", 1))
 

@@ -158,7 +158,7 @@ void bench_graph(const Graph& graph, double seconds) {
 }
 
 /// Prints the moves of the annealing per second of CPU time, measured over cycles of one second. The first
-/// cycle does not count.
+/// cycle is left out.
 void bench_moves(const Graph& graph, const FlatGraph& flat, double fraction) {
     const std::int64_t budget = budget_at(flat, fraction);
     const Deadline deadline(limits_of(60));

@@ -24,7 +24,7 @@ namespace {
 constexpr double kShares[] = {0, 0.01, 0.03, 0.1, 0.3, 0.6};  // positions of the budgets between the smallest
                                                               // budget (0) and the peak without reruns (1)
 
-/// Returns the most bytes that the process has held so far.
+/// Returns the peak of the process's resident memory so far, in bytes.
 double resident_bytes() {
     rusage used;
     getrusage(RUSAGE_SELF, &used);

@@ -60,7 +60,7 @@ void bench_answer(const Problem& problem, double percent, double speed, SharedPr
                   std::string(to_string(problem.copies.what)).c_str());
     if (!is_wanted(problem, run)) return;
     const Limits limits{.time = processor.limit(),
-                        .gap = 0};  // the solve uses all its time and does not end at a gap
+                        .gap = 0};  // the solve uses all its time, whatever the gap
     const Result<Outcome> outcome = solve(problem, *make_atlas({}), budget_of(problem.flat, percent), limits);
     processor.note_end();
     if (!outcome) return void(std::fprintf(stderr, "%s\n", outcome.error().message.c_str()));
@@ -74,8 +74,7 @@ void bench_answer(const Problem& problem, double percent, double speed, SharedPr
     std::fflush(stdout);
 }
 
-/// Measures only the annealing. The budget must be one at which many tensors are offloaded and many are
-/// recomputed.
+/// Measures only the annealing. Choose a budget at which many tensors are offloaded and many are recomputed.
 void bench_moves(const Problem& problem, double percent, double speed) {
     if (!is_wanted(problem, "moves")) return;
     const annealing::CopyGraph graph = annealing::copy_graph(problem, budget_of(problem.flat, percent));

@@ -26,8 +26,8 @@ Settings settings_of(const std::string& file) {
     return {{20, 16.6}, {0.5, 1, 2}};
 }
 
-/// Computes bounds with exactly eight moments and prints them. A time limit instead would make the linear
-/// programs depend on the speed of the machine.
+/// Computes bounds with exactly eight moments and prints them. With a time limit instead, the number of
+/// linear programs would depend on the speed of the machine.
 void bench_bound(const Graph& graph, const FlatGraph& flat, double percent, double speed,
                  const std::string& link) {
     const double peak = static_cast<double>(cost_of(flat, keep_all_sequence(flat)).peak);

@@ -46,7 +46,7 @@ double beside(double alone, double contended) {
     return contended > 0 ? contended : alone;
 }
 
-/// Says whether `a` is at least as fast as `b` in every respect that the simulator knows.
+/// Says whether `a` is at least as fast as `b` in every property that the simulator uses.
 bool is_faster(const Links& a, const Links& b) {
     return a.to_host_bytes_per_second >= b.to_host_bytes_per_second &&
            a.to_device_bytes_per_second >= b.to_device_bytes_per_second &&

@@ -14,7 +14,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-FRACTION = "0.3"  # budget: its place between the proven least memory (0) and the peak without reruns (1)
+FRACTION = "0.3"  # position of the budget between the proven least memory (0) and the peak without reruns (1)
 COLORS = {"hiremate": "#d95f02", "atlas": "#1f4fa8"}
 MARKERS = {"gpt": "o", "unet": "s", "densenet": "D", "irregular": "^", "encoder": "X"}
 

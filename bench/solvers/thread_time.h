@@ -15,8 +15,8 @@ inline double cpu_seconds() {
     return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// Computes wall-clock limits for solves that should each get the same processor time. If other programs
-/// slowed down the previous solve, the next limit is longer.
+/// Computes wall-clock limits that give each solve the same processor time. If other programs slowed down the
+/// previous solve, the next limit is longer.
 class SharedProcessor {
   public:
     explicit SharedProcessor(double seconds) : seconds_(seconds) {

@@ -6,8 +6,8 @@
 //     allocate(plan->arena);  // the first tensor of step 0 starts at plan->placements.front().offset
 //
 // A tensor that is recomputed or fetched has several lifetimes, each with its own place. An output of a run
-// in place starts at the address of its input, whatever their sizes: the plan leaves room for a larger
-// output. packing.h describes how blocks are packed, and names the sources.
+// in place starts at the address of its input, even if it is larger: the plan then leaves enough space behind
+// the input. packing.h describes how blocks are packed, and names the sources.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ struct AddressOptions {
     /// a tensor. `alignment_for` returns the alignment for a graph.
     std::int64_t alignment = 64;
     Homes homes = {};                 ///< homes of tensors in the schedule
-    std::optional<Links> links = {};  ///< links of the schedule, if it names any
+    std::optional<Links> links = {};  ///< links of the schedule; absent: links of the graph's device
     /// If true, residents have addresses, too. If false, the model itself holds the residents, and only
     /// copies of residents that are fetched later have addresses.
     bool residents = true;
-    /// How many comparisons may be spent on improving greedy fits; each takes about 1 ns.
+    /// The most comparisons that are spent on improving greedy fits; each takes about 1 ns.
     std::int64_t effort = 100'000'000;
 };
 

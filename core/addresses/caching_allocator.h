@@ -11,8 +11,8 @@
 // requests of 10 MiB or more from a segment of their own, rounded up to 2 MiB. The smallest free block that
 // is large enough is used. The rest of that block becomes a free block if it has at least 512 bytes (small
 // requests), or more than 1 MiB (large requests). Freed blocks merge with free neighbours in their segment.
-// Segments are kept. With expandable segments there is one segment per pool, which grows by multiples of 2
-// MiB or 20 MiB, and every block is split.
+// Segments are never returned to the device. With expandable segments there is one segment per pool, which
+// grows by multiples of 2 MiB or 20 MiB, and the rest of every block becomes a free block.
 //
 // Not modelled: running out of memory (the real allocator then returns segments and tries again), several
 // streams, and other settings. If two free blocks are equally large, the one at the lower address is used.

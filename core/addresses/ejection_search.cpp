@@ -53,8 +53,8 @@ class EjectionSearch {
         std::int64_t price;
     };
 
-    /// Puts every block in its place. The price of displacing a block grows with the square root of its
-    /// width.
+    /// Puts every block at its offset in `best_`. The price of displacing a block grows with the square root
+    /// of its width.
     void start() {
         const double most = static_cast<double>(*std::max_element(widths_.begin(), widths_.end()));
         offsets_ = best_.offsets;
@@ -178,10 +178,10 @@ class EjectionSearch {
     std::uint64_t random_;
 };
 
-/// Fills begins_ and ends_ for the block. At offsets above the `at` of an edge in begins_ the block pays the
-/// price of that edge. From the `at` of an edge in ends_ on, it no longer pays that price. The block pays
-/// once for each pair of segments that would overlap. So it may pay several times for one placed block, but
-/// never for a block that it does not displace.
+/// Fills begins_ and ends_ for the block. Each pair of segments that can overlap has an edge in begins_ and
+/// an edge in ends_. The block pays the price of the pair at offsets above the first edge and below the
+/// second. So the block can pay several times for one placed block, but it never pays for a block that it
+/// does not displace.
 void EjectionSearch::find_edges(std::int32_t block) {
     const auto segments = blocks_[block];
     begins_.resize(segments.size() * lows_.size());

@@ -2,9 +2,9 @@
 //
 // The arena is made a little smaller than the best packing so far, and the blocks that reach above its end
 // are taken out. Then the blocks that were taken out are put back one after another, mostly the widest first.
-// Each is put at the offset where displacing other blocks costs least: on top of another block, below
-// another, at 0 or at the end of the arena. Displaced blocks wait to be put back, too. A block that displaced
-// others becomes dearer to displace, so that the search does not run in circles.
+// Each block is put at the offset where displacing other blocks costs least: on top of another block, below
+// another block, at 0 or at the end of the arena. Displaced blocks wait to be put back, too. Displacing a
+// block costs more once the block has displaced others. This keeps the search from running in circles.
 //
 // Source: Nagata and Braysy 2009, "A powerful route minimization heuristic for the vehicle routing problem
 // with time windows". Here ranges of addresses take the place of routes.

@@ -82,7 +82,9 @@ class OrderSearch {
 
   private:
     static constexpr std::size_t kElite = 4;
-    static constexpr std::int64_t kRank = std::int64_t{1} << 40;  ///< larger than any weighted sum
+    static constexpr std::int64_t kRank = std::int64_t{1} << 40;  ///< added to the urgency of blocks that are
+                                                                  ///< placed before all others; larger than
+                                                                  ///< any weighted sum
 
     struct Measure {
         std::int64_t width = 0, log_width = 0, log_length = 0;
@@ -269,8 +271,8 @@ class OrderSearch {
         return best >= 0 ? best : free_from;
     }
 
-    /// Returns an offset at the lower or the upper end of a gap. There the block touches other blocks, offset
-    /// 0 or the ceiling for more moments than at the end of any other gap.
+    /// Considers the lower and the upper end of each gap. Returns the offset at which the block touches other
+    /// blocks, offset 0 or the ceiling for the most moments.
     std::int64_t touching_offset_for(const BlockSegment& s) {
         const std::int64_t always = s.last - s.first + 1;
         std::int64_t free_from = 0, below = always, most = -1, best = 0;

@@ -1,4 +1,5 @@
-// Packing blocks of memory into an arena: the offline problem of dynamic storage allocation, NP-hard.
+// Packing blocks of memory into an arena: the offline problem of dynamic storage allocation, which is
+// NP-hard.
 //
 // A block lives over an interval of moments and stays at one offset. Its width may change from one segment of
 // moments to the next, because a larger or smaller tensor takes over its memory.
@@ -35,7 +36,8 @@ struct MemoryBlocks {
 
 struct Packing {
     std::vector<std::int64_t> offsets;  ///< offset of each block; not negative
-    std::int64_t top = 0;               ///< the size of the smallest arena that holds all blocks
+    std::int64_t top = 0;               ///< the size of the smallest arena that holds all blocks at these
+                                        ///< offsets
 };
 
 /// Limits of one search.

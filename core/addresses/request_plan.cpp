@@ -10,7 +10,7 @@
 namespace rematlas {
 namespace {
 
-/// Knows for each byte of the arena which request holds it, or which held it last.
+/// Knows for each byte of the arena the request that holds it or, if the byte is free, held it last.
 class Occupants {
   public:
     /// Gives the bytes low .. high-1 to `request`, and appends the requests that had any of these bytes to

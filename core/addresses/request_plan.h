@@ -16,7 +16,8 @@
 
 namespace rematlas {
 
-/// All requests and returns are numbered in their order, from 0. These numbers are the moments.
+/// A moment is the number of a request or of a return. Requests and returns are numbered together, from 0, in
+/// the order in which they happen.
 struct Request {
     std::int64_t bytes = 0;      ///< positive number of bytes
     std::int32_t taken = 0;      ///< moment of the request

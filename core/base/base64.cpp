@@ -15,7 +15,7 @@ std::string base64_encode(std::string_view bytes) {
     return text;
 }
 
-// libsodium's decoder is not used: it refuses a text whose last digit has bits that belong to no byte.
+// libsodium's decoder is not used: it refuses a text whose last digit has unused bits that are not 0.
 std::optional<std::string> base64_decode(std::string_view text) {
     constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     if (text.size() % 4 != 0) return std::nullopt;
@@ -23,7 +23,7 @@ std::optional<std::string> base64_decode(std::string_view text) {
     std::string bytes;
     bytes.reserve(text.size() / 4 * 3 + 2);
     std::uint32_t bits = 0;
-    int held = 0;  // number of bits that are in no byte yet
+    int held = 0;  // number of bits in `bits` that are not part of a byte yet
     for (const char letter : text) {
         const std::size_t digit = kDigits.find(letter);
         if (digit == kDigits.npos) return std::nullopt;

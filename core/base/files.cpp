@@ -58,9 +58,8 @@ std::filesystem::path behind_links(std::filesystem::path path) {
     return path;
 }
 
-/// Builds the document, and refuses repeated keys and deep nesting. The library's callback for its parser
-/// looks at all elements of an array after each element. With it, the time would grow with the square of the
-/// length of an array.
+/// Builds the document, and refuses repeated keys and deep nesting. The library's own parser with a callback
+/// would take time quadratic in the length of an array: it looks at all elements again after each element.
 class StrictBuilder : public nlohmann::json_sax<nlohmann::json> {
   public:
     using json = nlohmann::json;
@@ -90,7 +89,7 @@ class StrictBuilder : public nlohmann::json_sax<nlohmann::json> {
     }
 
   private:
-    /// Puts the value where it belongs, and returns its place.
+    /// Puts the value at its place in the document, and returns a pointer to it.
     json* place(json value) {
         if (open_.empty()) return &(root_ = std::move(value));
         if (open_.back()->is_object()) return &(*value_ = std::move(value));

@@ -22,8 +22,8 @@ Result<void> write_file(const std::filesystem::path& path, std::string_view byte
 Result<void> check_can_write(const std::filesystem::path& path);
 
 /// Returns the folder for files that speed up later runs and may be deleted at any time: $REMATLAS_CACHE,
-/// else rematlas in $XDG_CACHE_HOME or in ~/.cache. Returns an empty path if $REMATLAS_CACHE is set but
-/// empty, or if no home folder is known; programs then store no such files.
+/// else the folder rematlas in $XDG_CACHE_HOME or in ~/.cache. Returns an empty path if $REMATLAS_CACHE is
+/// set but empty, or if no home folder is known; programs then store no such files.
 std::filesystem::path cache_folder();
 
 /// Returns the 32 bytes of the SHA-256.

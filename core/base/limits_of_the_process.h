@@ -1,4 +1,4 @@
-// This file sets what a program does when it gets no more memory, or when its files may not grow.
+// How a program ends when memory runs out, and how it treats the limit on the size of files.
 #pragma once
 
 #include <unistd.h>

@@ -16,7 +16,8 @@ double speed(const Fields& object, const char* key) {
     return bytes_per_second;
 }
 
-/// Returns the speed of one direction while the other is busy; 0 if the file does not give it.
+/// Returns the speed of one direction while copies also run in the other direction; 0 if the field is
+/// missing.
 double contended_speed(const Fields& object, const char* key, double alone) {
     if (!object.has(key)) return 0;
     const double bytes_per_second = object.number(key);

@@ -19,7 +19,7 @@ class Fields;
 struct Links {
     double to_host_bytes_per_second = 0;  ///< 0: nothing can be copied
     double to_device_bytes_per_second = 0;
-    /// The speeds while bytes also move in the other direction; 0: equal to those above.
+    /// The speeds while bytes also move in the other direction; 0: equal to the speeds above.
     double to_host_contended_bytes_per_second = 0, to_device_contended_bytes_per_second = 0;
     Nanoseconds copy_latency = {};  ///< time before the first byte of each copy moves
     /// Advice to solvers, not a rule: copies of tensors with fewer bytes are not worthwhile.
@@ -34,7 +34,7 @@ struct Links {
 /// does.
 Links links_from(const Fields& object);
 
-/// Writes both speeds, and those other fields that are not 0.
+/// Writes both speeds, and each other field that is not 0.
 void add_links(const Links& links, nlohmann::json& object);
 
 }  // namespace rematlas

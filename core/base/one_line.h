@@ -1,4 +1,4 @@
-// Text of files and of users within messages, which are one line.
+// Fits text from files and from users into messages, which have one line.
 #pragma once
 
 #include <string>

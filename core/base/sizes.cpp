@@ -19,8 +19,8 @@ struct Unit {
     double factor;
 };
 
-// A unit without B or i, such as "G", stands for the smaller of its two meanings. If the user meant the
-// larger one, a schedule within the budget is within the meant budget, too.
+// A unit such as "G" can mean GB or GiB, and is read as GB, the smaller of the two. So a schedule within the
+// budget is within the meant budget in both cases.
 constexpr std::array kSizeUnits = {
     Unit{"", 1},         Unit{"B", 1},        Unit{"K", 1e3},      Unit{"KB", 1e3},     Unit{"M", 1e6},
     Unit{"MB", 1e6},     Unit{"G", 1e9},      Unit{"GB", 1e9},     Unit{"T", 1e12},     Unit{"TB", 1e12},
@@ -29,8 +29,8 @@ constexpr std::array kSizeUnits = {
 constexpr std::array kTimeUnits = {Unit{"", 1e9},   Unit{"s", 1e9},  Unit{"ms", 1e6},   Unit{"us", 1e3},
                                    Unit{"ns", 1.0}, Unit{"m", 6e10}, Unit{"min", 6e10}, Unit{"h", 3.6e12}};
 
-/// Splits the text into a number and the rest, without blanks. Returns nothing if the text does not begin
-/// with a number.
+/// Splits the text into a number and the rest, without the blanks around them. Returns nothing if the text
+/// does not begin with a number.
 std::optional<std::pair<double, std::string_view>> number_and_rest(std::string_view text) {
     while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
     while (!text.empty() && text.back() == ' ') text.remove_suffix(1);

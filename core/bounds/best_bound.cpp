@@ -137,7 +137,8 @@ class BestBound {
         const OverheadBound one =
             overhead_lower_bound(graph_, budget_, {.time = limits_.time / 4, .stop = limits_.stop});
         if (std::isinf(one.overhead)) return raise(kNone, ProvenBound::By::one_moment);
-        // Converts back to nanoseconds, rounded down to be safe, then up to the next time that is possible.
+        // Converts the overhead back to nanoseconds, with a factor that makes rounding errors harmless. Then
+        // rounds up to the next time that a schedule can have.
         const double time = one.overhead * static_cast<double>(graph_.base_time) * (1 - 1e-15);
         if (time > static_cast<double>(required_))
             raise(next_possible_time(graph_, static_cast<std::int64_t>(std::ceil(time))),

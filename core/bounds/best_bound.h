@@ -1,16 +1,19 @@
-// Proves the best lower bound that it can, within a time limit, on the time of every schedule within a
-// budget.
+// Proves, within a time limit, a lower bound on the time that every schedule within a budget takes.
 //
 //     const ProvenBound bound = best_bound(flat, budget, {.time = 5s, .known = solution.time.value});
 //     if (proves_optimal(bound.time, solution.time.value)) ...  // over any order and any reruns
 //     if (!bound.runs.empty()) ...                        // perhaps a better schedule: a start for a search
 //
-// The function tries several relaxations, one after another: single moments (one_moment.h: milliseconds, any
-// size); the linear relaxation of a chain of moments (chain_moments.h: all moments up to 200 ops, 16 moments
-// up to 2,500 ops); this relaxation with integer variables (whole_moments.h) if this build has HiGHS or GLPK.
-// It ends when the bound reaches the time of the known schedule. With copies it solves the relaxation of
-// two_sided_moments.h for single moments, up to 2,500 ops, and then, up to 200 ops, for 16 moments together.
-// If ops may run on the host, it first solves the relaxation without moments, which is fast at any size.
+// A moment is the first run of an op that must run. Without copies, the function tries these relaxations, one
+// after another:
+// - single moments (one_moment.h), which take milliseconds, for graphs of any size;
+// - the linear relaxation of a chain of moments (chain_moments.h), with all moments for graphs of up to 200
+//   ops, and with 16 moments for graphs of up to 2,500 ops;
+// - the same relaxation with integer variables (whole_moments.h), if this build has HiGHS or GLPK.
+// With copies, it solves the relaxation of two_sided_moments.h: for single moments if the graph has up to
+// 2,500 ops, and then for 16 moments together if it has up to 200 ops. If ops may run on the host, it first
+// solves this relaxation without moments, which is fast at any size. The function ends when the bound reaches
+// the time of the known schedule.
 #pragma once
 
 #include <chrono>
@@ -40,7 +43,7 @@ struct BestBoundLimits {
     /// The links, for schedules that may also copy tensors to the host and back. The class of the bound is
     /// then `with_copies`.
     std::optional<HostLinks> host = {};
-    int moments = 64;  ///< with copies: the most moments that are tried singly
+    int moments = 64;  ///< with copies: the most moments that are tried one at a time
     /// The ops that may also run on the host. With such ops the graph must be `StepWithoutHostOps::device`,
     /// and the class of the bound is `with_host_ops`.
     std::span<const HostOp> host_ops = {};
@@ -60,8 +63,8 @@ struct ProvenBound {
     RunSequence runs;
 };
 
-/// Returns the best bound that it proves within the time; never fails. The class of the bound is
-/// `any_order`, with links to the host `with_copies`, and with ops on the host `with_host_ops`. The bound is
+/// Returns the best bound that it proves within the time; never fails. The class of the bound is `any_order`.
+/// With links to the host it is `with_copies`, and with ops on the host `with_host_ops`. The bound is
 /// rigorous to the last bit, except a bound by `whole_moments` (see whole_moments.h). Only one thread works
 /// at a time.
 ProvenBound best_bound(const FlatGraph& graph, Bytes budget, const BestBoundLimits& limits = {});

@@ -1,5 +1,5 @@
-// The chain-moment relaxation. It describes which ops a schedule within a budget runs and which tensors it
-// keeps, seen at the first runs of a chain of ops.
+// The chain-moment relaxation. Its variables say which tensors a schedule within a budget keeps at the first
+// runs of a chain of ops, and which ops it runs between them.
 //
 //     const ChainMoments relaxation(flat, budget, {.moments = 16});
 //     solve_relaxation(relaxation.programme(), ...);        // a bound on the time of every schedule
@@ -20,11 +20,11 @@
 // The rows hold for any order and any number of reruns. They count ops with several outputs, runs in place,
 // workspaces, results and residents in the same way as the checker.
 //
-// Two things are left out, and the bound stays valid: variables that no row needs, and the input rows of
-// reruns of ops that descend from the op of the fullest moment (the moment with the most memory). Such reruns
-// then get their inputs for free, and the program does not repeat the backward in every window. The bytes
-// that a memory row leaves for kept tensors are lowered to the largest sum that some of these tensors can
-// have.
+// Two things are left out, and the bound stays valid: variables that no row needs, and the input rows (the
+// first kind above) of late reruns. These are the reruns of ops that descend from the op of the fullest
+// moment, the moment with the most memory. Late reruns get their inputs for free, so the program does not
+// repeat the backward in every window. In each memory row, the limit on the bytes of kept tensors is lowered
+// to the largest sum that the sizes of some of these tensors can have.
 //
 // Source: the rows of Jain et al. (Checkmate, MLSys 2020), summed over the stages between two moments. Only
 // the order of the moments is fixed, not the order of the graph.

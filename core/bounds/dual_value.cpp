@@ -49,7 +49,7 @@ DualValue dual_value(const MilpModel& programme, std::span<const double> multipl
         result.reduced_cost[j] = static_cast<std::int64_t>(reduced[j] / (Wide{1} << kFractionBits));
     }
     result.infeasible = value > all;
-    // The objective is an integer, so the bound may be rounded up.
+    // Only points whose objective is an integer matter, so the bound can be rounded up.
     const Wide ceiling = value > 0 ? (value + (Wide{1} << kFractionBits) - 1) >> kFractionBits : Wide{0};
     result.bound = static_cast<std::int64_t>(programme.offset) +
                    static_cast<std::int64_t>(std::min(ceiling, all >> kFractionBits));

@@ -12,9 +12,10 @@
 namespace rematlas {
 
 /// The result for a program of the form that `ChainMoments` makes: columns in [0, 1], rows with only a lower
-/// limit, and integers below 2^53.
+/// limit, and only integers below 2^53 as numbers.
 struct DualValue {
-    /// No feasible point of the program or of its linear relaxation has a smaller objective.
+    /// No feasible point of the program or of its linear relaxation whose objective is an integer has a
+    /// smaller objective.
     std::int64_t bound = 0;
     /// Whether the dual value is above the objective with all columns at 1. If so, the program has no
     /// feasible point.

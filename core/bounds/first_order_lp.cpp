@@ -53,7 +53,7 @@ class Matrix {
         return sum;
     }
 
-    /// The largest absolute value in each row and column, or the sum of the absolute values.
+    /// For each row and each column: the largest absolute value, or the sum of the absolute values.
     struct Norms {
         Vector row, column;
     };
@@ -157,7 +157,7 @@ class Iteration {
         at_ = image_ = start_ = {Vector(matrix_.columns(), 0), Vector(matrix_.rows(), 0)};
     }
 
-    /// Returns the largest singular value, by the power method.
+    /// Returns the largest singular value of the scaled matrix, by the power method.
     double norm() const {
         Vector x(matrix_.columns()), y(matrix_.rows());
         for (std::size_t j = 0; j < x.size(); ++j) x[j] = 1 + static_cast<double>(j % 7) / 7;

@@ -1,5 +1,5 @@
-// Solves linear programs by a first-order method. The method has a valid bound at any time, factorizes
-// nothing, and needs memory linear in the entries.
+// Solves linear programs by a first-order method. The method has a valid bound at any time, factorizes no
+// matrix, and needs memory linear in the entries.
 //
 //     const DualBest best = solve_relaxation(relaxation.programme(), {.iterations = 5000});
 //     use(best.value.bound);                     // proven, however far the method got
@@ -25,11 +25,11 @@ struct FirstOrderLimits {
     std::function<bool()> stop = [] { return false; };               ///< called in every iteration; returns
                                                                      ///< true to end
     std::int64_t enough = std::numeric_limits<std::int64_t>::max();  ///< the search ends when the bound
-                                                                     ///< reaches this
+                                                                     ///< reaches this value
     /// The search ends if the bound gains less than this share in 2,000 iterations.
     double least_gain = 1e-6;
-    /// Called before multipliers are evaluated. The caller may improve them by what it knows about the
-    /// program.
+    /// Called before multipliers are evaluated. The caller can use its knowledge of the program to improve
+    /// them.
     std::function<void(std::span<double>)> improve = {};
 };
 

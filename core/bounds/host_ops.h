@@ -19,18 +19,17 @@ struct HostOp {
     /// The inputs made by ops that must run on the device. If this op runs on the host, these inputs must be
     /// copied there.
     std::vector<std::int32_t> inputs;
-    /// The residents that this op updates, if they are also used on the device: by an op that must run there
-    /// and reads or updates them. If this op runs on the host, each of these residents is copied to the
-    /// device at least once in each step: after the update only the host has the current values, and the
-    /// other op needs them on the device in the next step. A resident that several ops update is only in the
-    /// list of the first of these ops.
+    /// The residents that this op updates and that an op that must run on the device also reads or updates.
+    /// If this op runs on the host, each of these residents is copied to the device at least once in each
+    /// step: after the update only the host has the current values, and the device's op needs them in the
+    /// next step. If several `HostOp`s update a resident, only the first of them lists it.
     std::vector<std::int32_t> back;
 };
 
 struct StepWithoutHostOps {
-    /// The step as if the ops that may run on the host did nothing: they need not run, read nothing and take
-    /// no time, and their outputs have no bytes. Ops and tensors keep their ids, and `base_time` remains the
-    /// time of the whole step.
+    /// The step in which the ops that can run on the host do nothing: they need not run, read nothing and
+    /// take no time, and their outputs have no bytes. Ops and tensors keep their ids, and `base_time` remains
+    /// the time of the whole step.
     FlatGraph device;
     std::vector<HostOp> ops;
 };

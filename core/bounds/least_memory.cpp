@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t kMostLater = 6;        // most ops that a term counts as run after the set: a reader
                                              // and its postdominators
-constexpr std::int64_t kPrecision = 10'000;  // the search ends when the bound is known to 1 / kPrecision
+constexpr std::int64_t kPrecision = 10'000;  // the search ends when the relative error is at most 1 /
+                                             // kPrecision
 constexpr std::int64_t kFirstStep = 64;      // after its first trial, the search goes up by 1 / kFirstStep of
                                              // the proven bytes, and doubles this step after each success
 
@@ -217,9 +218,10 @@ class LastOfSet {
     std::vector<int> members_;
     std::vector<int> taken_;  ///< removed ops that the cut does not know of yet
     std::vector<std::uint8_t> in_set_;
-    std::vector<std::uint8_t> open_;  ///< per op: neither the op nor a postdominator of it is in the set
-    std::vector<int> below_;          ///< per op: number of readers that are in the set or have a descendant
-                                      ///< in it
+    std::vector<std::uint8_t> open_;  ///< per op: whether the set has neither the op nor a postdominator of
+                                      ///< it
+    std::vector<int> below_;          ///< per op: number of its readers that are in the set or have a
+                                      ///< descendant in the set
 };
 
 class Search {

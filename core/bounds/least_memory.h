@@ -13,9 +13,9 @@
 // In that schedule the outputs of each run are read later or are results, unless no required op reads the
 // outputs of the op.
 // - So o makes a result, or a reader of o runs after it, then a reader of that reader, and so on up to an op
-//   that makes a result or that no op reads. All of these ops run after the last run of S, so none of them
-//   is in S, and the cut must provide their inputs as well. The term is the least over the readers of o.
-//   Together with a reader run its postdominators: the ops on every path from the reader to the end.
+//   that makes a result or that no op reads. All of these ops run after the last run of S, so none of them is
+//   in S, and the cut must provide their inputs as well. The postdominators of the reader (the ops on every
+//   path from the reader to the end) run after S, too. The term is the least value over all readers of o.
 // - An op that may run only once is not the last of S while S holds a descendant of the op, because the
 //   descendant runs later.
 // - If o runs in place, the inputs that it overwrites are gone after the run.

@@ -16,11 +16,11 @@ class Lineage {
     explicit Lineage(const FlatGraph& graph);
 
     /// Returns the time in nanoseconds of the op and its ancestors, counting only ops that `counted` marks (a
-    /// flag per op). All of them have run when the first run of `op` ends.
+    /// flag per op). All these ops have run when the first run of `op` ends.
     std::int64_t time_until(int op, std::span<const std::uint8_t> counted) const;
 
     /// Returns the time in nanoseconds of `ops` and of all required ops that descend from them. `ops` must be
-    /// required. This is the time still needed while none of `ops` has run.
+    /// required. At least this time is still needed while none of `ops` has run.
     std::int64_t time_from(std::span<const int> ops) const;
 
   private:
@@ -34,7 +34,7 @@ class Lineage {
     const FlatGraph* graph_;
     std::size_t words_;
     std::vector<Word> before_;  ///< per op: the op and its ancestors
-    std::vector<Word> after_;   ///< per op: the op and its descendants, only required ones
+    std::vector<Word> after_;   ///< per op: the required ops among the op and its descendants
 };
 
 }  // namespace rematlas

@@ -6,7 +6,7 @@
 namespace rematlas {
 namespace {
 
-/// Returns `most` of `count` indices, ascending and spread evenly; `kept` is one of them.
+/// Returns `most` of the indices 0 .. count-1, ascending and spread evenly; `kept` is one of them.
 std::vector<int> spread(int count, int most, int kept) {
     std::set<int> chosen{kept};
     for (int i = 0; i < most && static_cast<int>(chosen.size()) < most; ++i)

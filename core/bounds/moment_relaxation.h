@@ -1,8 +1,8 @@
 // The common part of the relaxations over moments: the variables x and a of chain_moments.h, the choice of
-// those that some row needs, and the rows that do not depend on copies.
+// the variables that some row needs, and the rows that do not depend on copies.
 //
-// The constructor gives each variable that is needed and has no known value the column 0. The derived class
-// replaces the 0 by a real column, and adds the other columns and rows.
+// The constructor marks each needed variable whose value is not known with the column 0. The derived class
+// replaces each mark by a real column, and adds the other columns and rows.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,6 @@ class MomentRelaxation {
     /// Says whether some row cannot be satisfied; then no schedule fits the budget.
     bool impossible() const { return programme_.impossible(); }
 
-    /// Returns the number of moments.
     int moments() const { return static_cast<int>(chain_.ops.size()); }
 
   protected:
@@ -36,7 +35,6 @@ class MomentRelaxation {
     /// Adds the row for the bytes during a moment. `room` is the budget for the tensors and the workspace.
     void add_memory_row(int moment, std::int64_t room);
 
-    /// Returns the op of a moment.
     int op_of(int moment) const { return chain_.ops[moment - 1]; }
     /// Says whether the runs of the op in windows up to `last_window` have input rows. Reruns of late ops
     /// have none.

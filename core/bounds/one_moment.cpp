@@ -20,13 +20,13 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 /// The linear program of one moment: the first run of the required op b.
 ///
 /// Required ops that descend from b run after the moment. The op b and its ancestors have run by the end of
-/// the moment, so each run of them after the moment is an extra run. Any other required op may run before or
-/// after the moment, at no extra cost. An op that runs after the moment gets each input from the moment (the
-/// tensor was kept) or from a run of the input's maker after the moment. The same holds for the results. With
-/// a price for each byte kept, the cheapest choice is a minimum cut of a network with three kinds of edges:
-/// from "tensor t is needed" to "the maker of t runs", with capacity price * bytes; from "op runs" to the
-/// sink, with the op's time; from "op runs" to "its input is needed", without limit. The cut minus price *
-/// (bytes of the budget that b leaves) is a bound for every price, and the best of these bounds is the
+/// the moment, so each of their runs after the moment is an extra run. Any other required op may run before
+/// or after the moment, at no extra cost. An op that runs after the moment gets each input from the moment
+/// (the tensor was kept) or from a run of the input's maker after the moment. The same holds for the results.
+/// With a price for each byte kept, the cheapest choice is a minimum cut of a network with three kinds of
+/// edges: from "tensor t is needed" to "the maker of t runs", with capacity price * bytes; from "op runs" to
+/// the sink, with the op's time; from "op runs" to "its input is needed", without limit. The cut minus price
+/// * (bytes of the budget that b leaves) is a bound for every price, and the best of these bounds is the
 /// optimum of the relaxation.
 class MomentProgramme {
   public:
@@ -162,8 +162,8 @@ class MomentProgramme {
         return choice;
     }
 
-    /// Follows the breakpoints of the bound, which is a concave function of the price. The next price is
-    /// where the lines of the two nearest choices meet.
+    /// Over the price, each choice gives a line, and the bound is the lower envelope of these lines. The
+    /// search follows its breakpoints: the next price is where the lines of the two nearest choices meet.
     double best_price(MinCut& network, Choice below, Choice above, std::int64_t room, double& best_at,
                       const std::function<bool()>& stop) {
         double best = 0;
@@ -250,7 +250,7 @@ class MomentProgramme {
 
     const FlatGraph& flat_;
     int moment_;
-    /// Per op. Ops that nothing requires keep Role::free and are never read.
+    /// Per op. Ops that are not required keep Role::free.
     std::vector<Role> role_;
     std::vector<std::uint8_t> at_moment_;  ///< per tensor: whether the op of the moment reads or makes it
     std::vector<int> tensor_index_, op_index_;
@@ -262,8 +262,8 @@ class MomentProgramme {
     double scale_ = 1;     ///< capacity for each nanosecond
 };
 
-/// Chooses moments to try, among those at which the step without reruns is over the budget. The moment with
-/// the most memory comes first.
+/// Chooses moments to try, among the moments at which the step without reruns holds more than the budget. The
+/// moment with the most memory comes first.
 class Moments {
   public:
     Moments(const FlatGraph& flat, std::int64_t budget) {

@@ -28,7 +28,7 @@ namespace rematlas {
 struct BoundLimits {
     std::chrono::nanoseconds time = std::chrono::milliseconds(500);  ///< wall clock for the whole call
     std::stop_token stop = {};                                       ///< a stop request is seen within 50 ms
-    /// The most ops tried as the moment, at least 1. They are tried in an order that soon finds good ones.
+    /// The most ops tried as the moment, at least 1. Moments that are likely to give a good bound come first.
     int moments = 5000;
 };
 
@@ -45,8 +45,8 @@ struct OverheadBound {
 /// and 2 ms for 10,000; all moments of 700 ops take 0.07 s.
 OverheadBound overhead_lower_bound(const FlatGraph& graph, Bytes budget, const BoundLimits& limits = {});
 
-/// Says whether `bound` proves that a schedule of `time` is optimal, to a relative 1e-9. Libraries that
-/// compute in doubles are not more precise.
+/// Says whether `bound` proves that a schedule of `time` is optimal, to a relative 1e-9, because libraries
+/// that compute in doubles are not more precise.
 inline bool proves_optimal(std::int64_t bound, std::int64_t time) {
     return static_cast<double>(time) <= static_cast<double>(bound) * (1 + 1e-9);
 }

@@ -79,7 +79,7 @@ bool RebuildCut::find_levels(const Amounts& starts) {
 }
 
 /// Writes a path to the sink, along growing distances, into `path_`. Returns whether there is a path. A node
-/// that leads nowhere is not tried again.
+/// from which no path leads to the sink is not tried again.
 bool RebuildCut::find_path(int start) {
     path_.assign(1, start);
     while (!has_room_to_sink(path_.back())) {
@@ -127,7 +127,8 @@ void RebuildCut::send(Amounts& starts, std::int64_t enough) {
     }
 }
 
-/// Sends as much more flow as possible, up to `enough` in all, from the source to the needed tensors.
+/// Sends more flow from the source through the needed tensors, as much as possible, until the whole flow is
+/// `enough`.
 void RebuildCut::raise(std::span<const int> later, std::int64_t enough) {
     Amounts starts;
     for (const int op : later) {
@@ -211,7 +212,7 @@ void RebuildCut::allow(std::span<const int> ops) {
     for (int op : ops) settle_idle(op);
 }
 
-/// Makes the flow into the tensor end there, and removes the flow that went on from the tensor to the sink.
+/// Makes the flow into the tensor end at the tensor, and removes the flow from the tensor to the sink.
 void RebuildCut::stop_flow_through(int tensor) {
     Amounts walk{{tensor, through(tensor)}};
     set(excess_[tensor], excess_[tensor] + through(tensor));

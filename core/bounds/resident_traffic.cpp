@@ -68,7 +68,8 @@ class ResidentTraffic {
         TermProgramme rows = {};
         Term time = kNever;
         std::vector<std::pair<OpId, Term>> on_host = {};     ///< the variables h[i]
-        Entries fetched_after = {}, fetched = {}, out = {};  ///< times of copies, as negative factors
+        Entries fetched_after = {}, fetched = {}, out = {};  ///< variables, each with minus the time of its
+                                                             ///< copy
     };
 
     std::int64_t most_time() const { return 16 * std::max<std::int64_t>(flat_.base_time, 1); }
@@ -137,7 +138,7 @@ class ResidentTraffic {
         return use;
     }
 
-    /// Returns false if there is room for all residents.
+    /// Returns false if all residents fit on the device during the moment.
     bool add_residents(OpId moment, Programme& programme) const {
         const std::vector<std::uint8_t> after = descendants(moment);
         std::vector<std::uint8_t> read(graph_.tensors.size(), 0);
@@ -187,7 +188,7 @@ class ResidentTraffic {
         programme.out.emplace_back(out, -out_time(t.value));
     }
 
-    /// Adds the row T >= least - entries; the factors of `entries` are negative.
+    /// Adds the row T >= least - (sum of `entries`); the factors of `entries` are negative.
     void add_time(Programme& programme, std::int64_t least, Entries entries) const {
         entries.emplace_back(programme.time, most_time());
         programme.rows.add_row(least, entries);

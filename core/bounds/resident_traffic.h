@@ -1,18 +1,20 @@
 // A lower bound on the time of schedules in which residents may leave the device. If at some moment not all
-// residents fit on the device, the residents that are not there must be copied.
+// residents fit on the device, the other residents must be copied.
 //
 //     const MovingResidents moving{may_leave(graph, copies), fastest_of(links)};
 //     const std::int64_t time = resident_traffic(graph, flat, moving, budget);      // nanoseconds
 //
 // Let b be an op that must run on the device. Let s be the time of b and of its ancestors that must run on
 // the device. During b's first run the device must hold the tensors that b reads and makes, and its
-// workspace; the remaining bytes are the room for residents. Variables, all in [0, 1]:
+// workspace; the remaining bytes are the room for residents. A copy of t to the host takes out(t), and a
+// fetch takes in(t). Variables, all in [0, 1]:
 //     z[t]     resident t is not on the device during b's first run
 //     h[i]     update i, which can run on the host, runs there
 //     f[t]     t is fetched after b's first run
 //     y[t]     t is fetched at some time
 //     o[t]     t is copied to the host at some time
-// The objective, to be minimized, is the time T of the step. Rows, and why they hold in every valid schedule:
+// The objective, to be minimized, is the time T of the step. The rows, and why they hold in every valid
+// schedule:
 //   sum of bytes(t) z[t] >= the bytes of the residents beyond the room
 //   f[t] >= z[t]
 //       Some op that reads or updates t must run on the device, and descends from b. That op has not run yet,

@@ -50,7 +50,7 @@ void TwoSidedMoments::balance(std::span<double> multipliers) const {
 }
 
 /// Adds a row for each of several sets of copies. Each set holds the copies with the largest margins; from
-/// one set to the next about the same copy time is added.
+/// one set to the next, the sum of the copy times grows by about the same amount.
 void TwoSidedMoments::add_margin_rows(int first, int last, std::int64_t spent, std::vector<Copy> copies) {
     std::sort(copies.begin(), copies.end(), [](const Copy& a, const Copy& b) { return a.margin > b.margin; });
     double all = 0, so_far = 0;

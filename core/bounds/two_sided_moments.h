@@ -8,7 +8,7 @@
 // Moments, windows, x[k,o] (o runs in window k) and a[k,t] (t is on the device during moment k) are defined
 // in chain_moments.h. Further variables:
 //     X[k,o]   o runs in window k or a later one
-//     F[k,t]   t is not on the device during moment k, and a fetch is the first to bring it back
+//     F[k,t]   t is not on the device during moment k, and the first step that brings it back is a fetch
 //     f[k,t]   the same, and that fetch is in window k
 //     c[k,t]   some copy of t to the host was done before moment k began
 //     W[k]     the time from the end of moment k to the end of moment k + 1; W[0] starts with the step, and
@@ -16,22 +16,23 @@
 // The objective, to be minimized, is the sum of all W[k].
 //
 // The rows below hold in every valid schedule, with any order and reruns, and with any number of copies of a
-// tensor in each direction. The right column says why. Let b be the op of moment k, and M(t) the maker of t:
-//   x[k,o] <= a[k,u] + x[k,M(u)] + f[k,u]           u is an input of o. u was there when the window
-//   X[k,o] <= a[k,u] + X[k,M(u)] + F[k,u]           began, or a run or a fetch first brought u.
+// tensor in each direction. The right column says why. Let b be the op of moment k, m the last moment, and
+// M(t) the maker of t. A copy of t takes the time out(t) to the host and in(t) to the device.
+//   x[k,o] <= a[k,u] + x[k,M(u)] + f[k,u]           u is an input of o. Either u was on the device when
+//   X[k,o] <= a[k,u] + X[k,M(u)] + F[k,u]           the window began, or a run or a fetch brought u.
 //   a[k+1,t] <= a[k,t] + x[k,M(t)] + f[k,t]         The same holds for t at the end of the window.
 //   a[k+1,t] + F[k+1,t] <= a[k,t] + F[k,t] + x[k,M(t)]
 //                                                  Either t is on the device during moment k + 1,
 //                                                  or a fetch is the first to bring t after that
 //                                                  moment, and this fetch reads an older copy. In
-//                                                  both cases: if t was neither there during moment k
-//                                                  nor made in window k, then a fetch is the first to
-//                                                  bring t after moment k.
+//                                                  both cases: if t was neither on the device during
+//                                                  moment k nor made in window k, then a fetch is the
+//                                                  first to bring t after moment k.
 //   f[k,t] <= F[k,t] <= f[k,t] + F[k+1,t]           That fetch is in window k, or nothing brings t
 //                                                   before moment k + 1, and the fetch is the first
 //                                                   after that moment, too.
-//   F[k,t] <= c[k,t], c[k,t] <= c[k+1,t]            A fetch reads a copy. Since t was not there after
-//                                                   moment k until the fetch, the copy was begun before
+//   F[k,t] <= c[k,t], c[k,t] <= c[k+1,t]            A fetch reads a copy. From moment k until the fetch
+//                                                   t was not on the device. So the copy was begun before
 //                                                   the moment, and the step that took t off the device
 //                                                   had waited for the copy.
 //   W[k] >= sum of time(o) x[k,o]                   Runs follow each other on one clock.
@@ -54,12 +55,12 @@
 // If ops may run on the host (host_ops.h), the graph is the step without these ops. Further variables:
 //     h[i]     op i of these ops runs on the host
 //     e[t]     t is copied to the host at some time
-// The rows for them are about the whole step, in which each of these ops runs once, on the device or the
+// The rows for these ops are about the whole step, in which each of them runs once, on the device or the
 // host:
 //   e[t] >= c[m,t], e[t] >= h[i]                    t: an input of op i that is made on the device
 //   W[0] + .. + W[m] >= sum of time(o) x[k,o] + sum of time(i) (1 - h[i])
 //   W[0] + .. + W[m] >= r + sum of host_time(i) h[i] over any set of these ops, with
-//        r = the least over the set of the time of the ops that must run before the inputs of op i are there.
+//        r = the least over the set of the time of the ops that must run before the inputs of op i exist.
 //        Ops on the host run one after another.
 //   W[0] + .. + W[m] >= r + sum of out(t) e[t]      as in the row before a moment
 //   W[0] + .. + W[m] >= sum of in(t) f[k,t] + sum of in(t) h[i] over t in back(i)
@@ -88,9 +89,9 @@ namespace rematlas {
 /// The program minimizes nanoseconds, over schedules that take at most `most_time`.
 class TwoSidedMoments : public MomentRelaxation {
   public:
-    /// `margin_rows`: at each moment, each link gets rows for at most this many sets of tensors, those with
-    /// the largest r or s. More rows make the bound stronger, except with first-order methods, which do not
-    /// converge with many rows. `host_ops` must be ops of `graph`. The chain may be empty.
+    /// `margin_rows`: at each moment, each link gets rows for at most this many sets of tensors: the sets
+    /// with the largest r or s. More rows make the bound stronger, except with first-order methods, which do
+    /// not converge with many rows. `host_ops` must be ops of `graph`. The chain may be empty.
     TwoSidedMoments(const FlatGraph& graph, std::int64_t budget, MomentChain chain, const HostLinks& links,
                     int margin_rows = kAllMarginRows, std::span<const HostOp> host_ops = {});
     static constexpr int kAllMarginRows = 1000;

@@ -15,7 +15,7 @@ namespace rematlas {
 namespace {
 
 constexpr double kLargestEntry = 1000;  // largest entry of a scaled row, and the scaled base time
-constexpr double kMargin = 1e-6;        // share of the scaled objective, for errors of the library
+constexpr double kMargin = 1e-6;        // subtracted from the scaled objective, for errors of the library
 
 class WholeSearch {
   public:

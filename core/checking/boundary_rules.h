@@ -20,7 +20,8 @@ class BoundaryRules {
         is_behind_ = false;
     }
 
-    /// Notes a run of the op. Returns what the run breaks, each as the end of a sentence about the op.
+    /// Records a run of the op. Returns the rules that the run breaks, each as the end of a sentence about
+    /// the op.
     std::vector<std::string> broken_by_run(OpId id) {
         std::vector<std::string> broken;
         if (!graph_.boundary) return broken;

@@ -11,7 +11,7 @@
 
 namespace rematlas {
 
-/// How much a step uses one link, the host for ops, or one queue of collectives.
+/// How much one training step uses a link, uses the host to run ops, or uses a queue of collectives.
 struct SideUse {
     Bytes bytes;       ///< bytes copied over a link, or sent by collectives; 0 for ops on the host
     Nanoseconds busy;  ///< busy time, with latencies
@@ -33,7 +33,7 @@ struct CheckReport {
     bool ok() const { return violations.empty(); }
 };
 
-/// Budgets that replace those of the schedule.
+/// Budgets that replace the budgets of the schedule.
 struct CheckBudgets {
     /// If not set: `schedule.budget`, if that is positive.
     std::optional<Bytes> device = {};

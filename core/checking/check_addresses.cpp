@@ -74,7 +74,7 @@ class AddressChecker {
             for (TensorId t : op.outputs) compare(old, held_.at(t));
             compare(old, workspace);
         }
-        for (TensorId t : op.outputs)  // from here on an output has its own width
+        for (TensorId t : op.outputs)  // from here on an output holds only its own bytes
             held_.at(t).high = held_.at(t).low + graph_.tensors[t].bytes.value;
     }
 

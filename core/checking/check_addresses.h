@@ -11,8 +11,8 @@ namespace rematlas {
 
 /// Replays the steps and gives the next offset to each lifetime and each workspace: residents first, then for
 /// each step the outputs in the op's order and the workspace. Compares every new range with all ranges held
-/// at that time, in exact bytes. If `residents` is false, residents have no offsets, because they live
-/// elsewhere. Residents that `homes` keeps on the host get an offset with each fetch. Fails at the first step
+/// at that time, in exact bytes. If `residents` is false, residents have no offsets, because they are not in
+/// the arena. Residents that `homes` keeps on the host get an offset with each fetch. Fails at the first step
 /// at which two ranges overlap, an output of a run in place does not start where its input starts, an offset
 /// is not aligned, or a range reaches outside the arena. Also fails if the number of offsets is not the
 /// number of lifetimes. The steps must be valid (see `check`). Cost: the number of runs times the number of

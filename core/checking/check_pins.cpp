@@ -87,7 +87,8 @@ class PinCheck {
         if (pin_.kind == PinKind::keep) ops_.insert(id);
     }
 
-    /// Records which tensors of a matched module are read by another module or by the loss in the forward.
+    /// Records the inputs of the op that a matched module makes and that the op, in the forward or the loss,
+    /// reads from outside that module.
     void see_what_leaves(OpId id) {
         const Op& op = graph_.ops[id];
         if (op.phase != Phase::forward && op.phase != Phase::loss) return;
@@ -122,7 +123,8 @@ class PinCheck {
     const Pin& pin_;
     std::map<TensorId, OpId> maker_;
     std::map<OpId, std::optional<std::string>> module_;  ///< per op: the matched module that contains it
-    /// Tensors that are results or are read outside their module in the forward.
+    /// Tensors that are results, or that the forward or the loss reads outside the matched module that makes
+    /// them.
     std::set<TensorId> leaves_;
     std::optional<OpId> loss_;
     bool matched_ = false;

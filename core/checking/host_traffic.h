@@ -26,8 +26,8 @@ class HostTraffic {
     void await(TaskId task);
 
     /// Adds a copy at the end of the queue of its direction. The copy begins when all copies before it in the
-    /// queue and all tasks of `first` are done. `alone` and `contended` are its nanoseconds while the other
-    /// direction is idle and while it is busy.
+    /// queue and all tasks of `first` are done. The copy takes `alone` nanoseconds if the other direction is
+    /// idle, and `contended` nanoseconds if it is busy.
     TaskId copy(Way way, int tensor, std::int64_t alone, std::int64_t contended, std::int64_t latency,
                 std::set<TaskId> first);
     TaskId run_on_host(int op, std::int64_t time, std::set<TaskId> first);
@@ -54,8 +54,9 @@ class HostTraffic {
         bool begun = false, done = false;
         std::int64_t moved_alone = 0, moved_contended = 0;
 
-        /// Returns how much has been moved; alone * contended stands for all bytes. A nanosecond alone adds
-        /// `contended`, and a nanosecond in which the other direction also moves bytes adds `alone`.
+        /// Returns how much has been moved, in a unit of which the whole copy has alone * contended. A
+        /// nanosecond in which the other direction is idle adds `contended`, and any other nanosecond adds
+        /// `alone`.
         unsigned __int128 moved() const;
         unsigned __int128 whole() const;
         bool moving() const { return begun && !done && latency == 0; }
@@ -70,7 +71,7 @@ class HostTraffic {
 
     std::int64_t clock_ = 0;
     std::vector<Task> tasks_;
-    /// For each queue, its tasks that are not done. The first one has begun or begins next.
+    /// For each queue, its tasks that are not done. The first of them has begun or begins next.
     std::map<Line, std::deque<TaskId>> waiting_;
     Busy busy_;
 };

@@ -34,7 +34,7 @@ class Player {
     CheckReport run() {
         take_homes();
         if (sound()) play_repetitions();
-        std::int64_t base = 0;  // the time that the longest queue needs, or compute
+        std::int64_t base = 0;  // the time of compute or of the longest queue, whichever is more
         for (const auto& [queue, time] : times_) base = std::max(base, time);
         report_.overhead =
             base > 0 ? static_cast<double>(report_.time.value) / static_cast<double>(base) : 1.0;
@@ -102,7 +102,7 @@ class Player {
         tell_use({}, kMostRepetitions);
     }
 
-    /// Sets the busy times of one step. `before`: those when the step, or the first of `steps`, began.
+    /// Sets the busy times to the mean over the last `steps` steps, which began with the busy times `before`.
     void tell_use(HostTraffic::Busy before, std::int64_t steps) {
         for (const auto& [line, total] : traffic_.busy()) {
             SideUse& use = line.first == Way::out    ? report_.to_host
@@ -227,8 +227,8 @@ class Player {
         for (const HostTraffic::TaskId task : read_by_collectives_[t]) traffic_.await(task);
     }
 
-    /// Checks that the op finds the residents as in the graph's order: ops before it that update these
-    /// residents have run, and ops after it that update them have not.
+    /// Checks that the residents have the values that the op finds in the graph's order: ops before it that
+    /// update these residents have run, and ops after it that update them have not.
     void see_values(OpId id, const std::vector<TensorId>& tensors) {
         for (TensorId t : tensors) {
             for (OpId other : updated_by_[t]) {
@@ -433,7 +433,7 @@ class Player {
     std::size_t at_ = 0;
     std::int64_t held_ = 0, host_held_ = 0, copy_time_ = 0;
     bool counts_ = true;                         ///< true in the first repetition; only its steps are counted
-    std::map<std::string, std::int64_t> times_;  ///< of all ops of a queue together; of compute under ""
+    std::map<std::string, std::int64_t> times_;  ///< per queue: time of all its ops; "" is compute
     Latest made_by_collective_;                  ///< per tensor: the latest collective that makes it
     std::map<TensorId, std::set<HostTraffic::TaskId>> read_by_collectives_;
     HostTraffic traffic_;

@@ -40,7 +40,7 @@ struct DeviceProfile {
     /// Added to the time of every op.
     Nanoseconds launch = {};
     double matmul_efficiency = 1;                            ///< share of the peak that large products reach
-    std::map<std::string, double> matmul_efficiencies = {};  ///< by type, for types with another share
+    std::map<std::string, double> matmul_efficiencies = {};  ///< by type, for types whose share differs
     double convolution_efficiency = 1;
     /// Share of the peak that fused attention kernels reach.
     double attention_efficiency = 1;

@@ -6,7 +6,7 @@
 //
 // An optimizer's update does only a few flops for each number that it moves, so the bandwidth of the memory
 // decides its time (Williams, Waterman and Patterson, Roofline, 2009). With few cores, the bandwidth that
-// these cores reach decides it. Format, with a source for each figure under "sources":
+// these cores reach decides the time. Format, with a source for each figure under "sources":
 //
 //     {"format": "rematlas.host", "version": 1, "name": "a desktop with ...", "cores": 16,
 //      "memory_bytes": ..., "memory_bytes_per_second": 65e9, "core_bytes_per_second": 20e9,

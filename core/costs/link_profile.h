@@ -28,7 +28,7 @@ namespace rematlas {
 
 struct LinkProfile {
     std::string name;
-    Links links;  ///< both directions
+    Links links;  ///< copies are possible in both directions
     std::map<std::string, std::string> sources;
     /// The host that was measured together with these links, if any.
     std::optional<HostProfile> host = {};

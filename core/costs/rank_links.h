@@ -26,7 +26,7 @@ namespace rematlas {
 struct RankLink {
     std::string name;
     int ranks = 0;                ///< how many neighbouring ranks are connected; 0: all
-    double bytes_per_second = 0;  ///< bytes that each rank sends, in the rings of a collective
+    double bytes_per_second = 0;  ///< rate at which each rank sends in the ring of a collective
     Nanoseconds start = {};       ///< added to the time of every collective
     Nanoseconds hop = {};         ///< time of the first byte from one rank of a ring to the next
     std::map<std::string, std::string> sources = {};
@@ -36,12 +36,13 @@ struct RankLink {
 struct RankGroup {
     std::string queue;  ///< name of the queue in which the group's collectives run (Op::collective)
     int ranks = 1;
-    int in_a_node = 1;  ///< how many ranks of the group are among `RankLink::ranks` neighbours
+    int in_a_node = 1;  ///< how many ranks of the group are in one node, that is, among `RankLink::ranks`
+                        ///< neighbours
 };
 
 enum class RankCollective { gather, scatter, sum, other };
 
-/// Says which kind an op is by its name, such as _c10d_functional::all_gather_into_tensor.
+/// Returns the kind of the collective op with this name, such as _c10d_functional::all_gather_into_tensor.
 RankCollective rank_collective_from(std::string_view op);
 
 /// The links of all ranks.
@@ -53,7 +54,7 @@ struct RankLinks {
 
     /// Returns the time of a ring algorithm: start + hops x hop + sent bytes / speed (Thakur, Rabenseifner
     /// and Gropp, Optimization of collective communication operations in MPICH, 2005, sections 3 and 4).
-    /// `bytes`: those of the whole tensor, of which each rank has a part or gets a part. A ring through
+    /// `bytes` is the size of the whole tensor, of which each rank has a part or gets a part. A ring through
     /// several nodes uses the adapters of all ranks in a node. Fails if no link connects the group.
     Result<Nanoseconds> time_of(RankCollective kind, Bytes bytes, const RankGroup& group) const;
 };

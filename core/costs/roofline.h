@@ -6,8 +6,8 @@
 //                 .bytes_read = ..., .bytes_written = ..., .elements_written = ...};
 //     Nanoseconds time = roofline(profile, call);
 //
-// The flops of products, convolutions and attention are computed from their shapes. Every other op counts as
-// a few flops per element, so the memory bandwidth decides the time of most of these ops.
+// The flops of matrix products, convolutions and attention are computed from their shapes. Every other op
+// counts as a few flops per element, so the memory bandwidth decides the time of most of these ops.
 #pragma once
 
 #include <cstdint>

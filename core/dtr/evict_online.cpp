@@ -102,7 +102,7 @@ class TracePlayer final : public EvictionHost {
         return goes_on();
     }
 
-    /// Makes room for the memory of a run. Returns false if that fails.
+    /// Makes room for the memory of a run, and notes the run. Returns false if there is no room.
     bool runs(int id, bool in_place) {
         const StorageGraph::Op& op = eviction_.graph().op(id);
         std::int64_t fresh = op.workspace;

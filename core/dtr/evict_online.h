@@ -3,9 +3,9 @@
 //     const DtrOutcome outcome = evict_online(trace, Bytes(2LL << 30), {.heuristic = DtrHeuristic::dtr});
 //     if (outcome.status == DtrOutcome::Status::ok) use(outcome.overhead());
 //
-// The calls of the program run one after another, and the method does not know what comes later; see
-// OnlineEviction. A pinned tensor must be on the device from its pin on. At its end a trace pins the tensors
-// that the program still holds.
+// The program's calls run one after another, and the method does not know later calls (see OnlineEviction). A
+// pinned tensor must be on the device from then on. A trace must pin the tensors that the program still holds
+// at its end.
 #pragma once
 
 #include <cstdint>

@@ -164,7 +164,7 @@ void EvictedNeighbourhood::for_each_neighbour(int storage, Direction direction, 
     }
 }
 
-/// Fills `reached_` by a walk in one direction that goes on only from evicted storages.
+/// Fills `reached_` with a walk in one direction that continues only from evicted storages.
 void EvictedNeighbourhood::reach(int storage, Direction direction) {
     reached_.assign(1, storage);
     seen_[direction][storage] = stamp_;

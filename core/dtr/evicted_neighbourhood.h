@@ -1,5 +1,5 @@
-// The evicted neighbourhoods of storages: the evicted storages that would have to be made again with a
-// storage (Kirisame et al., ICLR 2021, section 4.1 and appendix C.1).
+// The evicted neighbourhood of a storage: the evicted storages that must be made again before it, or that
+// need it to be made again (Kirisame et al., ICLR 2021, section 4.1 and appendix C.1).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace rematlas {
 
-/// The neighbourhoods are updated as storages are evicted and return.
+/// Keeps the neighbourhoods up to date while storages are evicted and made again.
 class EvictedNeighbourhood {
   public:
     enum class Kind {
@@ -35,17 +35,17 @@ class EvictedNeighbourhood {
     /// returned.
     void settle();
 
-    /// Returns the sum of the costs of the evicted neighbourhood, each storage counted once. Cost: nearly
-    /// constant for classes; otherwise the size of the neighbourhood if it changed since the last call, else
-    /// constant.
+    /// Returns the sum of the costs of the evicted neighbourhood. Each storage counts once. The call takes
+    /// nearly constant time for `classes`. For the other kinds, it takes time linear in the size of the
+    /// neighbourhood if that has changed since the last call, and constant time if not.
     std::int64_t cost(int storage);
     /// Returns a lower bound on the cost without computing a sum: the last result of `cost`, lowered if the
-    /// neighbourhood may have shrunk since. The bound rises only in calls of `cost`, and falls only for
-    /// storages that `take_lowered` returns.
+    /// neighbourhood may have shrunk since. Only calls of `cost` raise the bound. `take_lowered` returns each
+    /// storage whose bound has fallen.
     std::int64_t cost_at_least(int storage) const {
         return storage < static_cast<int>(known_.size()) ? known_[storage] : 0;
     }
-    /// Returns the storages whose bound has fallen since the last call; some may occur more than once.
+    /// Returns the storages whose bound has fallen since the last call; a storage can occur more than once.
     std::vector<int> take_lowered() { return std::exchange(lowered_, {}); }
 
   private:
@@ -70,26 +70,26 @@ class EvictedNeighbourhood {
     std::vector<std::uint8_t> evicted_;
 
     // Classes have one element per eviction, so that a storage that returns can join another class later.
-    std::vector<int> element_;              // per storage; -1 while it is on the device
+    std::vector<int> element_;              // per storage: its element; -1 while it is on the device
     std::vector<int> up_;                   // per element: its parent in the union-find tree
     std::vector<std::int64_t> share_;       // per element: the cost that its storage added to the class
     std::vector<std::int64_t> class_cost_;  // per root: cost of the class
     std::vector<int> class_seen_;           // per root: stamp of the last sum that counted the class
 
-    // Per root: the storages whose bound contains its cost; the list may hold others, too.
+    // Per root: the storages whose bound contains the cost of the class, and perhaps others.
     std::vector<std::vector<int>> watchers_;
     std::vector<int> lowered_at_;  // per storage: stamp of the last walk that lowered its bound
 
-    // Exact neighbourhoods. When an evicted storage changes, a walk finds all storages whose sum or bound
-    // counts it. The walk needs to go on only from storages that such a sum has counted.
+    // For exact neighbourhoods: when an evicted storage changes, a walk finds all storages whose sum or bound
+    // counts it. The walk continues only from storages that a sum has counted.
     std::vector<std::uint8_t> valid_;  // per storage: whether `known_` is the exact cost
     // [change][direction][storage]: whether a sum counted the storage.
     std::vector<std::uint8_t> counted_[2][2];
 
     std::vector<std::int64_t> known_;  // per storage: lower bound on the cost
     std::vector<int> lowered_;
-    std::vector<int> seen_[2];  // [direction][storage]: stamp of the last walk
-    std::vector<int> reached_;  // storages of the last walk: first its start, then evicted ones
+    std::vector<int> seen_[2];  // [direction][storage]: stamp of the last walk that reached it
+    std::vector<int> reached_;  // storages that the last walk reached: its start, then evicted storages
     int stamp_ = 0;
 };
 

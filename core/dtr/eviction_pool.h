@@ -24,11 +24,11 @@ enum class DtrHeuristic {
     random,
 };
 
-/// Scores are kept in an index, with lower bounds instead of the costs of neighbourhoods. A neighbourhood is
-/// summed only if its storage would be evicted first according to the bound, so the result is the same as
-/// without an index. Among equal scores, the storage that became evictable last is evicted first; among
-/// scores of 0, the one that became evictable first. Storages without bytes are evicted last, except under
-/// lru and random.
+/// Keeps scores in an index that uses lower bounds instead of the costs of neighbourhoods. An exact cost is
+/// computed only for the storage that is first according to the bounds, until that storage is also first by
+/// its exact cost. So the choice is the same as without an index. Among equal scores, the storage that became
+/// evictable last is evicted first; among scores of 0, the one that became evictable first. Storages of 0
+/// bytes are evicted last, except under lru and random.
 class EvictionPool {
   public:
     struct Options {
@@ -52,7 +52,8 @@ class EvictionPool {
     void forget(int storage);
     /// Updates all costs. Must be called after ops were forgotten, because costs may have fallen.
     void settle();
-    /// Returns the storage to evict. The pool must not be empty. `now` must never fall from call to call.
+    /// Returns the storage to evict. The pool must not be empty. `now` must not be less than in an earlier
+    /// call.
     int choose(std::int64_t now);
 
     static EvictedNeighbourhood::Kind neighbourhood_of(DtrHeuristic heuristic);

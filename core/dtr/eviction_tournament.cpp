@@ -57,7 +57,7 @@ EvictionTournament::Match EvictionTournament::play(std::size_t match, std::int64
     const Match left = play(2 * match, now), right = play(2 * match + 1, now);
     Match& played = matches_[match];
     played = {left.winner, std::min(left.until, right.until)};
-    if (right.winner < 0) return played;  // places fill from the left, so the right is empty
+    if (right.winner < 0) return played;  // places fill from the left, so the right subtree has no candidate
     const EvictionCandidate &a = candidates_[left.winner], &b = candidates_[right.winner];
     const bool left_wins = a.goes_before(b, now, staleness_);
     if (!left_wins) played.winner = right.winner;
@@ -65,16 +65,16 @@ EvictionTournament::Match EvictionTournament::play(std::size_t match, std::int64
     return played;
 }
 
-/// `first` must go before `second` at `now`. Returns a time until which it certainly does, or `now` if the
-/// scores are close. In real numbers `first` goes before `second` while r1 (t - l2) < r2 (t - l1), with r:
-/// cost / bytes, l: last use. Scores are rounded, so the order is certain only if the inequality holds by a
-/// margin far above the rounding errors.
+/// `first` must go before `second` at `now`. Returns a time until which this certainly remains so, or `now`
+/// if the scores are close. In real numbers, `first` goes before `second` at time t while
+/// r1 (t - l2) < r2 (t - l1), with r: cost / bytes, l: last use. Scores are rounded, so the order is certain
+/// only if the inequality holds by a margin far above the rounding errors.
 std::int64_t EvictionTournament::sure_until(const EvictionCandidate& first, const EvictionCandidate& second,
                                             std::int64_t now) const {
     if (!staleness_ || second.bytes == 0) return kForever;
     if (first.last_use == now || second.last_use == now) return now;  // a score is infinite for now
     if (first.last_use == second.last_use && first.cost == second.cost && first.bytes == second.bytes)
-        return kForever;                   // equal scores, so the order decides
+        return kForever;                   // the scores stay equal, so `order` decides
     if (first.cost == 0) return kForever;  // 0 is the least score and does not change
     constexpr double margin = 1e-13, rounding = 1e-15;
     const double r1 = first.cost / first.bytes, r2 = second.cost / second.bytes * (1 - margin);

@@ -34,14 +34,14 @@ class EvictionTournament {
   public:
     explicit EvictionTournament(bool staleness) : staleness_(staleness) {}
 
-    /// Sets the candidate at a place. `place` is at most the number of candidates, so that there are no gaps.
-    /// Cost: nearly constant. The results of the matches above the place are forgotten, up to the first match
-    /// whose result is already forgotten.
+    /// Sets the candidate at a place. `place` is at most the number of candidates, so there are no gaps.
+    /// Marks the results of the matches above the place as unknown, up to the first match that is already
+    /// unknown. Cost: nearly constant.
     void set(int place, const EvictionCandidate& candidate);
     void remove_last();
     const EvictionCandidate& at(int place) const { return candidates_[place]; }
-    /// Returns the place whose candidate goes first, exactly as if all were compared. There must be a
-    /// candidate. `now` must not be before any last use or before the `now` of an earlier call. Cost:
+    /// Returns the place whose candidate goes first, exactly as if all candidates were compared. There must
+    /// be a candidate. `now` must not be before any last use or before the `now` of an earlier call. Cost:
     /// log(places) for each place that was set since the last call.
     int winner(std::int64_t now);
 
@@ -59,7 +59,7 @@ class EvictionTournament {
 
     bool staleness_;
     std::vector<EvictionCandidate> candidates_;
-    std::vector<Match> matches_;  // match i is between 2 i and 2 i + 1; places follow the matches
+    std::vector<Match> matches_;  // children of match i: 2 i and 2 i + 1; places come after the matches
 };
 
 }  // namespace rematlas

@@ -166,7 +166,7 @@ bool OnlineEviction::materialize(Frame first) {
                 stack.push_back(enter(input, graph_.maker(input).inputs));
                 continue;
             }
-            // The input exists now: its own frame made it, or the op of a sibling made it as another output.
+            // The input exists now: its own frame made it, or an op that ran for another input made it, too.
             const int storage = graph_.tensor(input).storage;
             lock(storage);
             locked_.push_back(storage);
@@ -269,8 +269,8 @@ bool OnlineEviction::runs_in_place(int op, const std::function<int(int)>& releas
 }
 
 /// Says whether the op may write over all inputs that it can write over, because none of them will be read
-/// again. `references(storage)` returns how many references of the storage are about to be dropped. The op
-/// may not write over a storage that has more references than these.
+/// again. `references(storage)` returns how many references to the storage are about to be dropped. If a
+/// storage has more references, the op may not write over it.
 bool OnlineEviction::writes_over(int id, const std::function<int(int)>& references) const {
     const StorageGraph::Op& op = graph_.op(id);
     if (options_.deallocation != DtrDeallocation::eager || op.in_place.empty()) return false;

@@ -1,5 +1,5 @@
 // Dynamic tensor rematerialization (Kirisame et al., ICLR 2021) of a running program whose future is unknown.
-// Used by the simulation (`evict_online`) and by the system that interposes on a real program.
+// `evict_online` uses it to simulate a program, and runtime/eviction to run a real one.
 //
 //     OnlineEviction eviction(host, {.pool = {.heuristic = DtrHeuristic::dtr}});
 //     if (!eviction.begin(op.inputs)) return false;    // makes inputs that are gone again; locks all
@@ -12,12 +12,13 @@
 // locked. An op that runs again takes the bytes of all its outputs while it runs, even if an earlier copy
 // still exists. Evicting a storage also drops its views: each view is made again by its own op.
 //
-// Beyond the paper, this class supports workspaces; ops that run only once (with eager deallocation their
-// outputs are freed when no rerun can need them; otherwise they stay); runs in place (with eager
-// deallocation, if nothing else needs the input any more); contents that change after ops have read them
-// (`lose`); and forgetting (`settle`), so that a program can run for ever.
+// Beyond the paper, this class supports workspaces, ops that run only once, runs in place, contents that
+// change after ops have read them (`lose`), and forgetting (`settle`), so that a program can run for ever.
+// With eager deallocation, the outputs of an op that runs only once are freed when no rerun can need them;
+// otherwise they stay. Ops run in place only with eager deallocation, and only if nothing else needs the
+// input any more.
 //
-// Cost: the walks through neighbourhoods, and about log(storages on the device) for each storage that
+// Cost: the walks through neighbourhoods, plus about log(storages on the device) for each storage that
 // changes.
 #pragma once
 
@@ -44,13 +45,14 @@ enum class DtrDeallocation {
 class EvictionHost {
   public:
     virtual ~EvictionHost() = default;
-    /// Runs a known op again. The inputs are on the device; the host must make room for the bytes that the
+    /// Runs a declared op again. The inputs are on the device; the host must make room for the bytes that the
     /// run takes. With `in_place` the op writes over all inputs that it can write over. Returns false if the
-    /// run failed; then everything that waits for it fails, too.
+    /// run failed; then every op that waits for its outputs fails, too.
     virtual bool run_again(int op, bool in_place) = 0;
-    /// Called when the memory of the storage is free. A storage that was written over has no memory left.
+    /// Called when the storage no longer needs its memory. If an op has written over the storage, its memory
+    /// already belongs to an output of that op.
     virtual void drop(int storage) = 0;
-    /// Returns how many bytes are missing until `bytes` more fit; at most 0 if there is room.
+    /// Returns how many bytes must be freed before `bytes` more fit; at most 0 if they fit now.
     virtual std::int64_t missing(std::int64_t bytes) const = 0;
     /// Called at each eviction and after each run. If it returns false, the current call fails.
     virtual bool goes_on() { return true; }
@@ -74,8 +76,8 @@ class OnlineEviction {
 
     OnlineEviction(EvictionHost& host, Options options);
 
-    // The calls of the program. Ids are those of `graph()`. A call returns false if it failed because there
-    // was no room or because the host failed; it then leaves no lock behind.
+    // The calls of the program. Ids are those of `graph()`. A call returns false if bytes are missing or if
+    // the host fails. A failed call leaves no locks behind.
 
     /// Declares an op that the program calls. Returns its id. Each output has one reference.
     int declare(const Trace::Op& op, const std::vector<Trace::Output>& outputs);
@@ -84,7 +86,7 @@ class OnlineEviction {
     /// Unlocks the tensors that `begin` locked.
     void end(const std::vector<int>& tensors);
     /// Must be called when the declared op has run for the first time, after a `begin` of its inputs. Unlocks
-    /// the inputs. The first of the op's outputs becomes evictable last.
+    /// the inputs. The op's first output becomes evictable after its other outputs.
     void made(int op);
     /// Says whether the declared op, which has not run yet, can write over its inputs because the program
     /// drops all its references to them right after the run. `releases(storage)` must return how many
@@ -99,10 +101,10 @@ class OnlineEviction {
     /// Undoes `pin` and `freeze`: the storage of the tensor may be evicted again.
     void thaw(int tensor);
     /// Must be called before the contents of the tensor's storage change or disappear. Tensors that were made
-    /// from these contents and still have references are made again if they are gone, and frozen.
+    /// from these contents and still have references are frozen. If they are gone, they are made again first.
     bool lose(int tensor);
-    /// Returns how many bytes could be evicted now but would have to be kept by `lose`. Returns nothing if
-    /// `lose` would have to make a tensor again.
+    /// Returns how many bytes could be evicted now but would have to be kept by `lose`. Returns
+    /// `std::nullopt` if `lose` would have to make a tensor again.
     std::optional<std::int64_t> bytes_kept_by_losing(int tensor) const;
     /// Forgets the ops and storages that no rerun can need any more. Storages without references that are
     /// held only because they cannot be made again are freed if possible.
@@ -114,7 +116,7 @@ class OnlineEviction {
     bool is_defined(int tensor) const { return is_defined_[tensor]; }
     bool has_references(int storage) const { return storages_[storage].references > 0; }
     bool is_pinned(int storage) const { return storages_[storage].pinned; }
-    std::int64_t held() const { return held_; }  ///< bytes of known storages on the device
+    std::int64_t held() const { return held_; }  ///< bytes of the storages on the device
     /// Bytes on the device that cannot be evicted now, because they are pinned or locked.
     struct Stuck {
         std::int64_t pinned = 0, locked = 0;
@@ -131,10 +133,10 @@ class OnlineEviction {
         bool banished = false;
         int locks = 0;
         int references = 0;    // number of the program's references to tensors of this storage
-        int open_readers = 0;  // number of known ops that read the storage and may still run (again)
+        int open_readers = 0;  // number of ops that read the storage and may still run or run again
     };
-    /// An op that is about to run. `absent` counts the inputs that are still to be made. They are on
-    /// `absent_`, the next one on top. The locks for this run begin at index `locks` of `locked_`.
+    /// An op that is about to run. `absent` counts the inputs that must still be made. They are on the stack
+    /// `absent_`, with the next one on top. The locks for this run begin at index `locks` of `locked_`.
     struct Frame {
         int tensor;  ///< tensor for which the op runs; -1: the program waits for the inputs
         int absent;
@@ -170,7 +172,7 @@ class OnlineEviction {
     EvictedNeighbourhood neighbourhood_;
     EvictionPool pool_;
     std::vector<StorageState> storages_;
-    // Per tensor: whether it was made and its storage not dropped since.
+    // Per tensor: whether it was made, and its storage was not dropped since then.
     std::vector<std::uint8_t> is_defined_;
     std::vector<std::uint8_t> ran_, settled_;  // per op
     std::vector<int> absent_, locked_;

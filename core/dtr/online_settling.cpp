@@ -7,9 +7,9 @@
 
 namespace rematlas {
 
-// Ops that run once. An op is settled when it will not run again: because it must not, or because no rerun
-// can need its outputs. A pinned storage without references is freed when all its readers are settled.
-// Otherwise the outputs of ops that run once would stay until the end.
+// Ops that run once. An op is settled when it will not run again, because it must not or because no rerun can
+// need its outputs. A pinned storage without references is freed when all its readers are settled. Without
+// this rule, the outputs of ops that run once would stay until the end.
 
 bool OnlineEviction::is_settled(int storage) const {
     return storages_[storage].references == 0 && storages_[storage].open_readers == 0;
@@ -56,7 +56,7 @@ void OnlineEviction::settle_op(int first) {
 // Contents of storages that are about to change or to disappear.
 
 /// Returns the ops that cannot run again without the current contents of the storage: its readers, and the
-/// readers of storages that only such ops could make again.
+/// readers of all storages that only these ops could make again.
 std::vector<int> OnlineEviction::broken_by(int storage) const {
     std::vector<int> broken;
     std::vector<std::uint8_t> seen(ran_.size(), 0);

@@ -4,8 +4,8 @@
 
 namespace rematlas {
 
-/// Returns an unused id for an item. Forgotten items keep the memory of their lists, because later items of a
-/// program that repeats itself need as much.
+/// Returns an unused id for an item. A forgotten item keeps the memory of its lists, because programs repeat
+/// themselves, so a later item needs about as much.
 template <class Item>
 int StorageGraph::place(std::vector<Item>& items, std::vector<int>& free) {
     if (free.empty()) {

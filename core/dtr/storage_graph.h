@@ -9,8 +9,8 @@
 namespace rematlas {
 
 /// The parents of a storage are the storages read by the ops that make its tensors. Its children are the
-/// storages of the tensors that are made from its tensors. A storage is not its own parent or child. While
-/// nothing is forgotten, ids are those of a trace; the ids of forgotten items are used again.
+/// storages of the tensors that are made from its tensors. A storage is not its own parent or child. Until
+/// something is forgotten, ids are the same as in a trace. The ids of forgotten items are reused.
 class StorageGraph {
   public:
     struct Op : Trace::Op {

@@ -81,11 +81,12 @@ struct Trace {
     void lose(int tensor) { program.push_back({Step::lose, tensor}); }
     void settle() { program.push_back({Step::settle, 0}); }
 
-    /// Returns the outputs as they were given to `call`. A view names the first input in its storage.
+    /// Returns the outputs as they were given to `call`, except that `view_of` of a view is the first input
+    /// with the view's storage.
     std::vector<Output> outputs_of(int op) const;
 };
 
-/// Sets names[id] to the trace's id `in_trace`. Ids are used again, so an older entry may be replaced.
+/// Sets names[id] to the trace's id `in_trace`. Ids are reused, so this can replace an older entry.
 void name_as(std::vector<int>& names, int id, int in_trace);
 
 }  // namespace rematlas

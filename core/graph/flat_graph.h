@@ -41,7 +41,7 @@ struct FlatGraph {
         std::int64_t saved;
     };
     std::vector<std::int32_t> inplace_begin{0};  ///< per op: index in `inplace`
-    /// Pairs whose input is made by an op. If the input is a result, that op may run again.
+    /// Only pairs whose input is made by an op. If the input is a result, this op must be able to run again.
     std::vector<Pair> inplace;
 
     std::vector<std::uint8_t> required;      ///< per op: it runs at least once in every valid schedule
@@ -54,7 +54,7 @@ struct FlatGraph {
 
     std::int64_t resident_bytes = 0;
     /// The time of the step without recomputation (graph.h, `base_time`): the sum of `time`, or less if the
-    /// graph has collectives beside compute.
+    /// graph has collectives that run at the same time as compute.
     std::int64_t base_time = 0;
 
     /// Returns `time` as a multiple of `base_time`; 1 if the step takes no time.

@@ -54,7 +54,7 @@ struct InplacePair {
     TensorId in;
 };
 
-/// How a collective op runs beside compute: in the queue of its group of ranks.
+/// A collective op runs at the same time as the device's compute, in the queue of its group of ranks.
 struct Collective {
     std::string queue;  ///< name of the queue, e.g. fsdp; collectives of one queue run one after the other
     Bytes wire = {};    ///< bytes that this rank sends in one run
@@ -67,7 +67,7 @@ struct Op {
     std::string name;      ///< operator name, e.g. aten::convolution
     Nanoseconds time;      ///< time of one run, compute only
     Bytes workspace = {};  ///< held only while the op runs
-    /// Tensors that must be on the device when the op runs. The reader of files removes duplicates.
+    /// Tensors that must be on the device when the op runs. A graph read from a file has no duplicates here.
     std::vector<TensorId> inputs;
     std::vector<TensorId> outputs;
     Phase phase = Phase::forward;
@@ -80,9 +80,10 @@ struct Op {
     std::vector<TensorId> mutates = {};
     bool recomputable = true;  ///< false: runs exactly once
     std::optional<Nanoseconds> host_time =
-        {};                   ///< time of a run on the host; empty: impossible. Only for optimizer ops
+        {};                   ///< time of a run on the host; empty if the op cannot run there. Only optimizer
+                              ///< ops can
     std::string source = {};  ///< the line of the model that calls the op, e.g. model.py:41; empty: not known
-    /// Set for a collective of several ranks that runs beside compute.
+    /// Set for a collective of several ranks that runs at the same time as compute.
     std::optional<Collective> collective = {};
 };
 
@@ -93,7 +94,7 @@ struct Block {
     std::string path;               ///< full module path, or a path made from the structure
     BlockId parent;                 ///< invalid for a root
     std::vector<BlockId> children;  ///< in execution order
-    std::vector<OpId> ops;          ///< its own ops, without those of children
+    std::vector<OpId> ops;          ///< its own ops, without the ops of its children
     /// The backward block of a forward block, or the forward block of a backward block; invalid if none.
     BlockId twin;
     int repeat_class = -1;  ///< equal blocks have the same class; -1 if the block is unique
@@ -110,9 +111,10 @@ struct Graph {
     std::optional<OpId> boundary = {};
     IdVector<BlockId, Block> blocks;  ///< the hierarchy; may be empty
     std::optional<Device> device;
-    std::map<std::string, std::string> module_classes = {};  ///< class by module path, e.g. Conv2d
+    std::map<std::string, std::string> module_classes = {};  ///< per module path: the module's class, e.g.
+                                                             ///< Conv2d
 
-    /// A free-form object: model, inputs, device, versions.
+    /// A JSON object of free form: model, inputs, device, versions.
     std::shared_ptr<const nlohmann::json> provenance;
     /// The runtime's data for replaying the ops, which core does not interpret.
     std::shared_ptr<const nlohmann::json> replay;
@@ -127,13 +129,14 @@ Result<void> validate(const Graph& graph);
 
 /// The queues of a graph's collectives.
 struct Queues {
-    std::vector<std::string> names;  ///< in the order in which the graph's ops name them first
+    std::vector<std::string> names;  ///< in the order of the first op of each queue
     IdVector<OpId, int> of;          ///< by op: index in `names`; -1 for ops that run on the device's compute
 };
 Queues queues_of(const Graph& graph);
 
 /// Returns the least time of the step without recomputation, to which overheads refer. It is the sum of the
-/// times of the ops; if the graph has queues: the largest sum of the ops of one queue, or of compute.
+/// times of the ops. If the graph has queues, it is the largest of several sums: one over the ops of each
+/// queue, and one over the ops of compute.
 Nanoseconds base_time(const Graph& graph);
 
 /// Returns the op that makes each tensor; invalid for residents.

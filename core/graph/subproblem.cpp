@@ -135,8 +135,8 @@ class SubproblemBuilder {
         lists.begin.push_back(static_cast<std::int32_t>(lists.items.size()));
     }
 
-    /// Adds the in-place pairs of each op. An op runs in place with all of its pairs or with none, so all are
-    /// left out if one input must not be overwritten: a tensor from outside, or a result that cannot be made
+    /// Adds the in-place pairs of each op. An op runs in place with all of its pairs or with none, so no pair
+    /// is added if one input must not be overwritten: a tensor from outside, or a result that cannot be made
     /// again.
     void add_inplace() {
         for (const std::int32_t op : part_.op_of) {

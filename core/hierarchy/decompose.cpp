@@ -41,8 +41,9 @@ class Decomposition {
 
     IdVector<BlockId, Block> run(const TrainingTree& tree) {
         for (std::size_t i = 0; i < graph_.ops.size(); ++i) path_of_.push_back({});
-        std::vector<BlockId> ours, theirs;  // per block of the tree: its forward and backward block; theirs:
-                                            // invalid if there are no backward ops
+        std::vector<BlockId> ours, theirs;  // per block of the tree: its forward block (ours) and its
+                                            // backward block (theirs), which is invalid if there are no
+                                            // backward ops
         for (std::size_t b = 0; b < tree.blocks.size(); ++b) {
             const TrainingBlock& block = tree.blocks[b];
             ours.push_back(b == 0 ? root(Phase::forward) : part_of(ours[block.parent], b));
@@ -263,8 +264,8 @@ class Decomposition {
                          [&](BlockId a, BlockId b) { return first_op(a) < first_op(b); });
     }
 
-    /// Returns the indices at which parts begin: 0, and those at which at most one tensor of the level is
-    /// alive, so that the whole data flow passes through this tensor.
+    /// Returns the indices at which parts begin: 0, and each index at which at most one tensor of the level
+    /// is alive, so that the whole data flow passes through this tensor.
     std::vector<std::size_t> articulation_starts(const std::vector<OpId>& ops) const {
         std::unordered_map<OpId, std::size_t> position;
         for (std::size_t i = 0; i < ops.size(); ++i) position[ops[i]] = i;
@@ -306,8 +307,8 @@ class Decomposition {
         return shape + ")";
     }
 
-    /// Returns a text that is equal for equal blocks: their ops, bytes, workspaces, and edges by local
-    /// numbers.
+    /// Returns a text that is equal for equal blocks: their ops, bytes, workspaces and edges. The text
+    /// numbers the tensors in the order of their first use.
     std::string signature(BlockId id) const {
         std::string text = tree_shape(id);
         std::unordered_map<TensorId, std::size_t> number;

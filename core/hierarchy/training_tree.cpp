@@ -159,12 +159,12 @@ class TreeBuilder {
 
     // Articulation ------------------------------------------------------------------------------------------
 
-    /// Cuts at points that at most one tensor crosses. No two cuts have the same tensor: as long as only the
-    /// tensor of the last cut crosses the following points, the ops before these points join the next item.
+    /// Cuts at points that at most one tensor crosses. A point that only the tensor of the previous cut
+    /// crosses is not cut.
     Items sequence(int begin, int end) {
         std::vector<int> crossing(end - begin + 1, 0);
-        std::vector<std::int64_t> sum(end - begin + 1, 0);  // sum of the ids of crossing tensors: the id
-                                                            // itself if only one crosses
+        std::vector<std::int64_t> sum(end - begin + 1, 0);  // sum of the ids of crossing tensors; if only one
+                                                            // tensor crosses, its id
         for (int i = begin; i < end; ++i) {
             for (const int t : flat_.outputs[tree_.forward[i]]) {
                 const int last = std::min(last_read_at(t), end - 1);
@@ -318,9 +318,7 @@ class TreeBuilder {
         return latest;
     }
 
-    /// Returns the block of the op's forward op. Without such an op, returns the first block that is the last
-    /// to make or read one of the forward tensors that the op reads, but no block before all of these are
-    /// made.
+    /// Returns the block that `training_tree` describes, without regard to gradients.
     int wanted_by(int op, const std::vector<int>& of) const {
         const auto& forward_op = graph_.ops[OpId(op)].of;
         if (forward_op && position_[forward_op->value] >= 0) return of[forward_op->value];
@@ -339,7 +337,8 @@ class TreeBuilder {
     const Graph& graph_;
     const FlatGraph& flat_;
     const PartitionOptions& options_;
-    std::vector<int> position_;  ///< per op: its place in the forward part; -1 if it is not there
+    std::vector<int> position_;  ///< per op: its place in the forward part; -1 if it is not in the forward
+                                 ///< part
     std::vector<int> bottom_;    ///< ids of the bottom blocks, in order
     TrainingTree tree_;
 };

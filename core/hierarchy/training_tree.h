@@ -21,7 +21,7 @@ namespace rematlas {
 enum class Partition : std::uint8_t {
     /// At points that at most one tensor crosses (Rockmate: Zhao et al., ICML 2023).
     articulation,
-    /// By merging small neighbours with small interfaces (HiRemate: Gusak et al., ICML 2025).
+    /// By merging small neighbouring blocks whose ends few bytes cross (HiRemate: Gusak et al., ICML 2025).
     bottom_up,
     modules,  ///< by module paths, which users know
     repeats   ///< by patterns of ops that are repeated several times in a row
@@ -35,7 +35,8 @@ struct PartitionOptions {
     int most_items = 25;
     bool single_ops = false;      ///< splits bottom blocks further, into single ops
     bool nest_sequences = false;  ///< articulation: also nests long sequences of blocks
-    /// Bottom-up merges first the neighbours with the least interface bytes * ops ^ size_power.
+    /// `bottom_up` first merges the neighbours with the least b * n ^ size_power, where b is the bytes that
+    /// cross the ends of the merged block and n is the number of its ops.
     double size_power = 0.5;
 };
 
@@ -43,8 +44,8 @@ struct TrainingBlock {
     std::int32_t begin = 0, end = 0;  ///< interval in `TrainingTree::forward`
     std::int32_t parent = -1;
     std::vector<std::int32_t>
-        children;  ///< in forward order, together the whole block; empty for a bottom block
-    std::vector<std::int32_t> backward;  ///< all other required ops of the block, by rank
+        children;  ///< in forward order; together they are the whole block; empty for a bottom block
+    std::vector<std::int32_t> backward;  ///< all other required ops of the block, in the order of `rank`
 };
 
 struct TrainingTree {
@@ -58,12 +59,12 @@ struct TrainingTree {
 };
 
 /// Returns the tree. Loss and optimizer ops count as backward ops. A backward op belongs to the block of its
-/// forward op (`Op::of`). Without such an op, it belongs to the first block that is the last to make or read
-/// one of the forward tensors that the op reads, but to no block before all of these are made. A backward op
-/// never belongs to a block after a block from which it gets a gradient. Articulation keeps sequences of any
-/// length unless `nest_sequences` is set; otherwise a level has at most `most_items` items. Without a
-/// required forward op the tree is one block. Cost: nearly linear, except for `repeats` (quadratic in the
-/// forward ops).
+/// forward op (`Op::of`). If it has no forward op, each forward tensor that it reads has a last block that
+/// makes or reads the tensor. The backward op then belongs to the first of these blocks, but to no block
+/// before all these tensors are made. A backward op never belongs to a block after a block from which it gets
+/// a gradient. A level has at most `most_items` items, except that `articulation` without `nest_sequences`
+/// keeps sequences of any length. Without a required forward op the tree is one block. Cost: nearly linear,
+/// except for `repeats` (quadratic in the forward ops).
 TrainingTree training_tree(const Graph& graph, const FlatGraph& flat, const PartitionOptions& options = {});
 
 }  // namespace rematlas

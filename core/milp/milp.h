@@ -6,8 +6,9 @@
 //     model.add_row(-kInfinite, 3, {{{x, 2.0}, {y, 1.0}}});                     // 2x + y <= 3
 //     Result<MilpAnswer> answer = solve_milp(MilpLibrary::highs, model, {.time = 10s});
 //
-// Minimizes. Libraries: HiGHS (MIT licence) and GLPK (GPL 3 or later); a build may lack either. They work
-// with doubles, so bounds hold only to their tolerances (1e-9 for a row), and callers must check the answers.
+// The objective is minimized. Libraries: HiGHS (MIT licence) and GLPK (GPL 3 or later); a build may lack
+// either. They work with doubles, so bounds hold only to their tolerances (1e-9 for a row), and callers must
+// check the answers.
 #pragma once
 
 #include <chrono>
@@ -71,7 +72,7 @@ struct MilpLimits {
     /// before it.
     std::stop_token stop{};
     double relative_gap = 1e-5;       ///< the search ends when (objective - bound) / objective is at most
-                                      ///< this
+                                      ///< this value
     bool relaxed = false;             ///< solves the linear relaxation, as if no column were integer
     int threads = 1;                  ///< HiGHS only
     std::uint64_t seed = 0;           ///< HiGHS only
@@ -88,7 +89,7 @@ enum class MilpStatus {
 
 struct MilpAnswer {
     MilpStatus status = MilpStatus::unknown;
-    std::vector<double> values;  ///< empty if there is no feasible point
+    std::vector<double> values;  ///< empty if no feasible point was found
     double objective = kInfinite;
     /// No feasible point has a smaller objective. Infinite if there is no feasible point.
     double bound = -kInfinite;

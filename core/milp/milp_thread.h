@@ -1,12 +1,12 @@
-// Solves a mixed-integer program on another thread. The caller asks for news when it likes, and may leave at
-// any time.
+// Solves a mixed-integer program on another thread. The caller can ask for news at any time, and can destroy
+// the object at any time.
 //
 //     MilpThread thread(MilpLibrary::highs, std::make_shared<const MilpModel>(model), {.time = 10s});
 //     while (!thread.news(20ms).answer) ...
 //
 // The libraries look at their stop tokens only from time to time. So the thread may outlive this object, and
-// it shares the ownership of everything that it needs. A thread that was left runs only when a processor is
-// idle. While there are two such threads, a new program waits until one of them ends.
+// it shares the ownership of everything that it needs. A thread that outlives its object runs only when a
+// processor is idle. While there are two such threads, a new program waits until one of the two ends.
 #pragma once
 
 #include <condition_variable>
@@ -39,7 +39,7 @@ class MilpThread {
     MilpThread(const MilpThread&) = delete;
     MilpThread& operator=(const MilpThread&) = delete;
 
-    /// Waits until there is something new, but at most `at_most`.
+    /// Waits for news, but at most `at_most`. Returns all news since the last call.
     News news(std::chrono::nanoseconds at_most);
 
   private:

@@ -24,8 +24,8 @@ class Mapping {
     }
 
   private:
-    using Versions = std::set<TensorId>;  ///< tensors of the graph under pins that are one tensor of the
-                                          ///< original
+    using Versions = std::set<TensorId>;  ///< tensors of the graph under pins that stand for one tensor of
+                                          ///< the original
 
     TensorId of(TensorId t) const { return step_.tensor_of[t.index()]; }
 

@@ -73,8 +73,8 @@ class Matching {
 
     OpId loss() const { return loss_; }
 
-    /// Returns for each tensor of `again` whether the backward needs it, either directly or to make another
-    /// tensor of `again` again.
+    /// Returns, for each tensor that `again` marks, whether the backward needs it: directly, or to make
+    /// another marked tensor again.
     IdVector<TensorId, std::uint8_t> needed(const IdVector<TensorId, std::uint8_t>& again) const {
         IdVector<TensorId, std::uint8_t> needed(graph_.tensors.size(), 0);
         for (auto id = static_cast<std::int32_t>(graph_.ops.size()) - 1; id >= 0; --id) {

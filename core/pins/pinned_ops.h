@@ -19,8 +19,8 @@ struct IdlePin {
 };
 
 struct PinnedOps {
-    IdVector<OpId, std::uint8_t> keep;  ///< per op: it must not run a second time
-    /// Per tensor: it must be made again in the backward, not kept from the forward.
+    IdVector<OpId, std::uint8_t> keep;  ///< per op: whether it must not run a second time
+    /// Per tensor: whether it must be made again in the backward, not kept from the forward.
     IdVector<TensorId, std::uint8_t> made_again;
     /// The last op of the loss, after which the backward begins; invalid if there is no loss.
     OpId loss;

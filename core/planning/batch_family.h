@@ -5,10 +5,10 @@
 //     family.add(4, graph_of_4);
 //     std::optional<Graph> of_64 = family.graph_at(64);   // nothing if the ops differ by batch
 //
-// Bytes, workspaces and times lie on straight lines through the two members nearest to the batch, rounded up.
-// This is exact for tensors, because their sizes are proportional to the batch or do not depend on it.
-// Kernels choose their workspaces and their speed by size, so a predicted graph only says which batch to try,
-// and a captured graph decides.
+// Bytes, workspaces and times are computed linearly from the two members nearest to the batch, and rounded
+// up. This is exact for the bytes of tensors, because they are proportional to the batch or do not depend on
+// it. Workspaces and times of kernels do not grow evenly with the batch. So a predicted graph only says which
+// batch to try, and a captured graph decides.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Selective checkpointing of a step, for other programs that run it: PyTorch itself, and torchtitan.
+// Selective checkpointing for programs other than Rematlas that train the model: PyTorch itself, and
+// torchtitan.
 //
 //     Result<CheckpointPolicy> policy = checkpoint_policy(graph, budget, {.time = 10s});
 //     write_file(path, policy_text(graph, *policy));

@@ -28,7 +28,7 @@ bool has(const std::string& start, const char* word) {
 }
 
 /// Says whether the file begins as a pickle with the fields of a memory snapshot, or as a Chrome trace. Old
-/// files of torch.save are pickles, too, but begin with a number.
+/// files of torch.save are pickles, too, but their first value is a number.
 bool is_measurement(const std::string& start) {
     constexpr char kPickle = '\x80', kSaved = '\x8a';
     if (start.size() > 2 && start[0] == kPickle && start[2] != kSaved)

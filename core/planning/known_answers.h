@@ -28,9 +28,9 @@ struct Question {
     bool operator==(const Question&) const = default;
 };
 
-/// Returns the `Copies` setting that allows the schedule and as little else as possible. Its links are those
-/// of the schedule, or else of the graph. If the schedule copies nothing, the setting allows no copies. Cost:
-/// linear in the steps.
+/// Returns the `Copies` setting that allows the schedule and as little else as possible. Its links are the
+/// links of the schedule, or else of the graph. If the schedule copies nothing, the setting allows no copies.
+/// Cost: linear in the steps.
 Copies copies_of(const Graph& graph, const Schedule& schedule);
 
 /// Returns the question that the schedule was made for. If the schedule has no budget, its peak counts as the
@@ -51,10 +51,10 @@ class KnownAnswers {
     void add(const Schedule& schedule);
     /// Records that some schedule that may answer the question has this peak.
     void add_peak(Question question, Bytes peak);
-    /// Records that no schedule of `over` that may answer the question has a smaller overhead.
+    /// Records that no schedule of the class `over` that may answer the question has a smaller overhead.
     void add_bound(Question question, ScheduleClass over, double overhead);
-    /// Records that every schedule of `over` that may answer the question at any budget has a peak of at
-    /// least `needed`.
+    /// Records that every schedule of the class `over` that may answer the question at any budget has a peak
+    /// of at least `needed`.
     void add_needed(Question question, ScheduleClass over, Bytes needed);
 
     /// Returns the largest known lower bound on the overhead of schedules that may answer the question;

@@ -76,8 +76,8 @@ class BatchSearch {
         const Clock::time_point start_ = Clock::now();
     };
 
-    /// Returns 1 / `of` of the whole time, but at most 1 / `of_left` of the time that is left. So any number
-    /// of such shares keeps the time limit.
+    /// Returns the whole time divided by `of`, but at most the time that is left divided by `of_left`. So any
+    /// number of these shares together stays within the time limit.
     std::chrono::nanoseconds share_of_left(int of, int of_left) const {
         return std::max<std::chrono::nanoseconds>(std::min(share(of), left_ / of_left),
                                                   std::chrono::nanoseconds(0));
@@ -131,7 +131,7 @@ class BatchSearch {
         best_.next_overhead = next_.overhead;
     }
 
-    /// Chooses the next batch to capture. It lies between the largest batch that fits and the smallest batch
+    /// Chooses the next batch to capture. It is between the largest batch that fits and the smallest batch
     /// that is known to be too large, so that each capture narrows the search.
     std::int64_t next_batch() {
         const std::int64_t low = best_.batch, high = std::min(too_large_, options_.most + 1);

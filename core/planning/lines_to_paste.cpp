@@ -55,15 +55,16 @@ bool ends_with_updates(const Graph& graph) {
                        [](const Op& op) { return op.phase == Phase::optimizer; });
 }
 
-/// Says whether the graph was recorded for a device that is not there, so that its times are predicted.
+/// Says whether the graph was recorded for a device that was not present. Its times are then predicted.
 bool is_of_absent_device(const Graph& graph) {
     return told_by(graph, "times").starts_with("roofline model");
 }
 
 /// Says whether `rematlas.apply` can use plans of the graph. It can if the graph was captured from a Python
-/// model. If the graph contains the updates of an optimizer, the optimizer must be fused, and must have been
-/// there. `apply` also can use the plans of a TorchScript file with the caller's loss and without updates,
-/// because the Python model behind the file can train with such a plan.
+/// model. If the graph contains the updates of an optimizer, the optimizer must be fused, and the graph must
+/// have been recorded on the device that it is for. `apply` also can use the plans of a TorchScript file with
+/// the caller's loss and without updates, because the Python model behind the file can train with such a
+/// plan.
 bool is_for_apply(const Graph& graph) {
     if (!graph.replay) return false;
     const std::string file = told_by(graph, "model");
@@ -74,8 +75,8 @@ bool is_for_apply(const Graph& graph) {
            fs::path(file).extension() != ".pt2";
 }
 
-/// Returns the value of `links=` for these links. If no profile has exactly these links, returns the name
-/// of a common profile.
+/// Returns the value that `rematlas.apply` needs as `links=` for these links. If no profile has exactly these
+/// links, returns the name of a common profile.
 std::string name_of_links(const Links& links) {
     std::vector<std::string> names = link_profile_names();
     const std::vector<std::string> devices = device_profile_names();

@@ -19,7 +19,8 @@
 namespace rematlas {
 
 /// Who ran a step. `original` is the user's module, without a plan. It also ran the steps that are `recorded`
-/// or `compared`, before there was a plan. Steps that are `evaluated` are calls without gradients.
+/// or `compared`, before there was a plan, and the `evicted` steps, under online eviction. Steps that are
+/// `evaluated` are calls without gradients.
 enum class StepRunner { plan, original, evicted, recorded, compared, evaluated };
 inline constexpr std::size_t kStepRunners = 6;
 
@@ -53,9 +54,9 @@ class RunReader {
   public:
     explicit RunReader(std::string name) : name_(std::move(name)) {}
 
-    /// Takes the bytes that follow those of earlier calls. An incomplete last line waits for the rest of the
-    /// line. Errors: one line that names the file and what is wrong with the header. After an error nothing
-    /// more is read.
+    /// Takes the bytes that follow the bytes of earlier calls. An incomplete last line waits for the rest of
+    /// the line. Errors: one line that names the file and what is wrong with the header. After an error
+    /// nothing more is read.
     Result<void> add(std::string_view bytes);
     const RunSteps& run() const { return run_; }
     /// Returns the number of headers that were read.
@@ -79,7 +80,7 @@ class RunReader {
     std::optional<Error> failure_;
 };
 
-/// Reads a whole file. Errors: those of RunReader; the file has no header.
+/// Reads a whole file. Fails as `RunReader::add` does, and if the file has no complete first line.
 Result<RunSteps> read_run(const std::filesystem::path& path);
 
 }  // namespace rematlas

@@ -40,7 +40,7 @@ void raise_with_copies(const Problem& problem, Bytes budget, Infeasible& answer)
 }
 
 /// Raises the needed bytes to the bound of `least_memory` for schedules without copies to the host. If copies
-/// are allowed, uses the bound for schedules that put at most as many bytes on the host as it has room for.
+/// are allowed, uses the bound for schedules that put no more bytes on the host than the host has room for.
 void raise_by_memory(const Problem& problem, Bytes budget, const Limits& limits, Infeasible& answer) {
     const bool copies = problem.copies.what != Offload::none;
     const Bytes on_host =
@@ -168,7 +168,7 @@ Result<void> knows_boundary(const Problem& problem, const Solver& solver) {
                  " does not plan compiled steps, whose graphs have a boundary; these do: " + able};
 }
 
-/// Sets the bound in the schedule, unless the schedule has one that is as good. `over`: the class of
+/// Sets the bound in the schedule, unless the schedule has a bound that is as good. `over`: the class of
 /// schedules for which the bound must hold.
 void prove_bound(const Problem& problem, Bytes budget, const Limits& limits, ScheduleClass over,
                  Schedule& schedule) {

@@ -20,8 +20,8 @@ struct Outcome {
 };
 
 /// Runs the solver, checks its schedule with the independent checker, and sets the schedule's other fields.
-/// Errors: the graph has a boundary, and either the solver does not support boundaries or copies are allowed;
-/// those of `checked`.
+/// Errors: the errors of `checked`; a graph with a boundary, if the solver does not support boundaries, if
+/// copies to the host are allowed, or if the graph has queues.
 Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits,
                       const Progress& progress = {});
 

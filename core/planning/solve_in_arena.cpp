@@ -57,8 +57,8 @@ class ArenaSearch {
                 too_large_ = live;
                 live = lower(live, plan->arena, peak);
             }
-            // The next live budget lies between a live budget without a schedule and one whose arena is too
-            // large.
+            // The next live budget is between a live budget without a schedule and a live budget whose arena
+            // is too large.
             if (too_small_ && live <= *too_small_)
                 live = *too_small_ + Bytes((too_large_ - *too_small_).value / 2);
             if (too_small_ && live <= *too_small_ + Bytes(budget_.value / kFinest)) break;
@@ -148,7 +148,7 @@ class ArenaSearch {
     Clock::time_point start_;
     std::int64_t alignment_;
     std::optional<Schedule> best_;
-    bool scheduled_ = false;          ///< some attempt found a schedule
+    bool scheduled_ = false;          ///< whether some attempt found a schedule
     std::optional<Bytes> smallest_;   ///< the smallest arena of all attempts
     std::optional<Bytes> too_small_;  ///< a live budget for which no schedule was found
     Bytes too_large_;                 ///< the most recent live budget whose arena did not fit

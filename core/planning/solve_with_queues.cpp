@@ -15,7 +15,7 @@ namespace rematlas {
 namespace {
 
 constexpr auto kTimeForAllKept = std::chrono::milliseconds(500);
-constexpr double kShareOfMoves = 0.3;  ///< of the time for one form, for moving its steps
+constexpr double kShareOfMoves = 0.3;  ///< share of a form's time that is spent on moving its steps
 
 /// One way to ask the solver.
 struct Form {
@@ -33,7 +33,8 @@ std::size_t forms_within(const Graph& graph, const Limits& limits) {
     return std::clamp<std::size_t>(static_cast<std::size_t>(limits.time.count() / each), 1, kForms.size());
 }
 
-/// Returns the bytes that one collective may need longer when it runs beside compute.
+/// Returns the most bytes that one collective makes and reads. These bytes are held longer if it runs at the
+/// same time as compute.
 Bytes room_to_move(const Graph& graph) {
     const IdVector<TensorId, OpId> producer = producers(graph);
     Bytes most;
@@ -53,7 +54,8 @@ bool is_faster(const Answer& answer, const Answer& than) {
     return found && (!other || found->time < other->time);
 }
 
-/// Returns the graph with ordinary ops in place of collectives. Only ops for which `counts` have a time.
+/// Returns the graph with ordinary ops in place of collectives. Only ops for which `counts` returns true keep
+/// their time.
 template <class Counts>
 Graph without_queues(const Graph& graph, Counts counts) {
     Graph serial = graph;
@@ -65,7 +67,7 @@ Graph without_queues(const Graph& graph, Counts counts) {
     return serial;
 }
 
-/// Returns `bound` of a graph whose least time is `base`, as a bound of the problem's graph.
+/// Converts a bound for a graph with the base time `base` to a bound for the problem's graph.
 Bound of_problem(const Problem& problem, Bound bound, std::int64_t base) {
     bound.overhead =
         problem.flat.overhead_of(static_cast<std::int64_t>(bound.overhead * static_cast<double>(base)));

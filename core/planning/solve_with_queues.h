@@ -1,11 +1,11 @@
-// Solves a graph whose collectives run beside compute (Op::collective), with any solver.
+// Solves a graph whose collectives run at the same time as compute (Op::collective), with any solver.
 //
 // Solvers know one queue of ops. They get the graph in forms in which collectives are ordinary ops: with
 // their times, and with no time, as if all of them were hidden behind compute. Some forms have smaller
-// budgets, because a collective beside compute needs its bytes longer. The steps of the answers are then
-// moved so that collectives run beside compute (core/solving/beside_compute.h), and the fastest schedule
-// is returned. Bytes follow from the order of the steps alone, so each form has the same peaks as the
-// graph.
+// budgets, because a collective that runs at the same time as compute holds its tensors longer. The steps of
+// the answers are then moved so that collectives run during compute (core/solving/beside_compute.h), and the
+// fastest schedule is returned. Bytes follow from the order of the steps alone, so each form has the same
+// peaks as the graph.
 #pragma once
 
 #include "core/planning/solve.h"
@@ -13,21 +13,21 @@
 
 namespace rematlas {
 
-/// Says whether the graph has collectives that run beside compute.
+/// Says whether the graph has collectives that run at the same time as compute.
 bool has_queues(const Graph& graph);
 
 /// Returns the answer for the graph, whose time is simulated with queues. The solution has a bound only if
-/// `solver` proved one for the form without times. Each form gets an equal share of the time; in a short
-/// time for a large graph there are fewer forms.
+/// `solver` proved one for the form without times. Each form gets an equal share of the time. If the time is
+/// short for the size of the graph, fewer forms are tried.
 Answer solve_with_queues(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits,
                          const Progress& progress);
 
-/// Returns the solution with its steps moved so that collectives run beside compute, and with the time and
+/// Returns the solution with its steps moved so that collectives run during compute, and with the time and
 /// the peak of these steps.
 Solution with_collectives_beside(const Problem& problem, Solution solution, Bytes budget,
                                  const Limits& limits);
 
-/// Returns the step without recomputation. If the graph has queues, its collectives run beside compute.
+/// Returns the step without recomputation. If the graph has queues, its collectives run during compute.
 Solution all_kept(const Graph& graph, const FlatGraph& flat);
 
 /// Returns graphs in which collectives are ordinary ops: one in which only compute has times, and one for

@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Divides the time that is left over the points that are left.
+/// Divides the remaining time among the remaining points.
 class TimeShares {
   public:
     TimeShares(std::chrono::nanoseconds total, std::size_t points)

@@ -42,11 +42,11 @@ struct Sweep {
     Pins pins = {};  ///< all schedules obey these pins; bounds hold for all schedules that obey them
 };
 
-/// How budgets are chosen if the options do not name them. All of them lie between the smallest budget that
+/// How budgets are chosen if the options do not name them. All of them are between the smallest budget that
 /// was found feasible and the peak without recomputation.
 enum class Spacing {
     even,   ///< equal distances
-    curve,  ///< always in the interval where least is known about the curve (curve_budgets.h)
+    curve,  ///< each budget is in the interval where least is known about the curve (curve_budgets.h)
 };
 
 struct SweepOptions {

@@ -24,8 +24,8 @@ class BoundarySides {
     }
 
     /// Records a run, and returns whether the boundary allows it. Each op may run at most once on each side
-    /// of the boundary. After the boundary, an op may also not run once another op has read its output there.
-    /// A graph without a boundary allows all runs.
+    /// of the boundary. If an op after the boundary has read a tensor, the maker of the tensor must not run
+    /// any more. A graph without a boundary allows all runs.
     bool run(OpId id) {
         if (!graph_.boundary) return true;
         const bool was_behind = is_behind_;

@@ -20,7 +20,8 @@ class CollectivesUnderWay {
     /// Returns the number of the op's queue; -1 if the op runs on the device's compute.
     int queue_of(OpId op) const { return queues_.of[op]; }
 
-    /// Adds a run of the op, which has a queue, at the end of its queue. Returns the number of the work.
+    /// Adds a run of the op, which has a queue, at the end of its queue. Returns the number of the run in
+    /// `clock`.
     int start(OpId id, SideQueues& clock) {
         const Op& op = graph_.ops[id];
         const int work = clock.add({.queue = SideQueue::collective,
@@ -47,7 +48,7 @@ class CollectivesUnderWay {
     const Graph& graph_;
     Queues queues_;
     IdVector<TensorId, int> maker_;                 ///< the latest collective that makes the tensor; -1: none
-    IdVector<TensorId, std::vector<int>> readers_;  ///< collectives that read it and may be under way
+    IdVector<TensorId, std::vector<int>> readers_;  ///< collectives that read the tensor and may be under way
     int last_ = -1;                                 ///< the collective that was started last
 };
 

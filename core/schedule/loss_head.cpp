@@ -177,7 +177,7 @@ class Search {
 
     const Graph& graph_;
     IdVector<TensorId, OpId> producer_;
-    IdVector<TensorId, char> is_weight_;  ///< whether the tensor contains no data of the step
+    IdVector<TensorId, char> is_weight_;  ///< whether the tensor is a weight or is made from weights only
     IdVector<TensorId, char> by_tokens_;
     IdVector<TensorId, char> is_result_;
     LossHead found_;

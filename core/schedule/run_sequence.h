@@ -38,8 +38,8 @@ std::vector<std::int64_t> memory_of(const FlatGraph& graph, std::span<const std:
 RunSequence without_useless(const FlatGraph& graph, std::span<const std::int32_t> runs);
 
 /// Returns the sequence without the runs that the graph's boundary forbids: second runs of an op on one side,
-/// and runs after the boundary of an op whose output was already read there. The outputs of the earlier runs
-/// are kept instead. If the graph has no boundary, returns all runs. Cost: linear.
+/// and runs of an op after the boundary once its output has been read after the boundary. The outputs of the
+/// earlier runs are kept instead. If the graph has no boundary, returns all runs. Cost: linear.
 RunSequence once_a_side(const FlatGraph& graph, RunSequence runs);
 
 /// Says whether the inputs of each run are made before it, every required op runs, ops that may run only once

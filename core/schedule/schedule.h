@@ -63,7 +63,7 @@ constexpr bool holds_for(ScheduleClass of, ScheduleClass over) {
 int host_runs(const std::vector<Step>& steps);
 
 /// Returns the smallest class that contains every list of steps of these kinds. The result is never `staged`
-/// or `with_activation_copies`, because the kinds of steps do not show these.
+/// or `with_activation_copies`, because the kinds of steps do not show these classes.
 ScheduleClass class_of(const std::vector<Step>& steps);
 
 /// A proven lower bound on the overhead of all schedules of a class.
@@ -80,14 +80,15 @@ struct Bound {
 /// Planned addresses, in the form of the file; core/addresses makes and checks them.
 struct Addresses {
     std::int64_t alignment = 64;  ///< every offset is a multiple of this many bytes
-    Bytes arena;                  ///< bytes of the arena with the residents; the budget bounds them
+    Bytes arena;                  ///< bytes of the arena, with the residents; at most the budget
     std::vector<Bytes> offsets;   ///< offset of each placement, in the order of AddressPlan::placements
     bool operator==(const Addresses&) const = default;
 };
 
 /// The places of residents when the step starts, to which they must return before the step ends.
 struct Homes {
-    std::vector<TensorId> on_host;  ///< residents that are kept on the host, and results that end there
+    std::vector<TensorId> on_host;  ///< residents that are kept on the host, and results that are on the host
+                                    ///< at the end
     /// Residents of `on_host` that are also on the device at the start and at the end.
     std::vector<TensorId> stays = {};
     bool cyclic = false;  ///< whether the next step may start while copies of these residents are under way
@@ -110,7 +111,7 @@ struct Schedule {
     double solve_seconds = 0;
     std::vector<Step> steps;
     Homes homes = {};
-    /// The links that the schedule was made for, if they differ from those of the graph's device.
+    /// The links that the schedule was made for, if they differ from the links of the graph's device.
     std::optional<Links> links = {};
     Pins pins = {};  ///< the user's decisions; `bound` holds for the schedules that obey them
     std::optional<Addresses> addresses = {};  ///< if present, the budget bounds the arena

@@ -13,12 +13,12 @@
 namespace rematlas {
 
 /// An op that differs between two schedules. It runs more often in one of them, or in another place (device
-/// or host), or other bytes of its outputs are held at the peak.
+/// or host), or a different number of bytes of its outputs is held at the peak.
 struct OpDifference {
     OpId op;
     int runs_a = 0, runs_b = 0;                 ///< number of runs on the device
     bool on_host_a = false, on_host_b = false;  ///< whether it runs on the host
-    Nanoseconds time;                           ///< time of its runs on the device in b, minus those in a
+    Nanoseconds time;                           ///< time of its runs on the device in b, minus that time in a
     Bytes at_peak_a, at_peak_b;                 ///< bytes of its outputs that are held at the schedule's peak
 };
 

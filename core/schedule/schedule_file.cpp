@@ -292,8 +292,8 @@ Error not_for_training(const std::string& name) {
 
 }  // namespace
 
-/// A plan file has one line of JSON with the two lengths, then the bytes of the graph file, then those of the
-/// schedule file.
+/// A plan file has one line of JSON with the two lengths, then the bytes of the graph file, then the bytes of
+/// the schedule file.
 Result<Plan> parse_plan(std::string_view bytes, const std::string& name) {
     const std::size_t line = bytes.find('\n');
     if (line == std::string_view::npos || line > 65536) return Error{name + ": not a plan file"};

@@ -46,9 +46,9 @@ void SideQueues::wait_for(int work) {
     }
 }
 
-/// Returns how many units of work the first item of the queue does per nanosecond. A copy has alone *
-/// contended units. While no bytes move in the other direction, it does `contended` units per nanosecond, so
-/// it takes `alone` nanoseconds.
+/// Returns how many units of its work the first item of the queue completes per nanosecond. A copy has alone
+/// * contended units. While no bytes move in the other direction, it completes `contended` units per
+/// nanosecond, so it takes `alone` nanoseconds.
 std::int64_t SideQueues::speed(std::size_t line) const {
     if (line >= static_cast<std::size_t>(SideQueue::host)) return 1;
     const SideWork& head = works_[static_cast<std::size_t>(lines_[line].works[lines_[line].head])];

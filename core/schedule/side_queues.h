@@ -65,7 +65,7 @@ class SideQueues {
         std::vector<int> works;
         std::size_t head = 0;
         std::int64_t latency = 0;    ///< remaining latency of the first item
-        unsigned __int128 left = 0;  ///< remaining work of the first item, of alone * contended in total
+        unsigned __int128 left = 0;  ///< remaining units of the first item, which has alone * contended units
         bool begun = false;
     };
 

@@ -256,7 +256,7 @@ class Simulator {
     }
 
     /// Checks that the tensors have their right values: all updates by ops that come before this op in the
-    /// graph have been made, and no others.
+    /// graph have been made, and no other updates.
     Result<void> reads_right(OpId id, const std::vector<TensorId>& tensors) const {
         for (TensorId t : tensors) {
             for (OpId other : updaters_[t]) {
@@ -391,7 +391,7 @@ class Simulator {
         places_[t].on_device = false;
         alive_ -= graph_.tensors[t].bytes;
     }
-    /// Says whether the tensor always takes its bytes on the host, as a resident that lives on the host does.
+    /// Says whether the host always holds bytes for the tensor, as it does for a resident that lives there.
     bool has_slot(TensorId t) const { return places_[t].lives_on_host && !producer_[t].valid(); }
     void reach_host(TensorId t) {
         places_[t].on_host = true;

@@ -35,9 +35,9 @@ struct Simulation {
 
 /// Simulates the steps by the rules of core/schedule/README.md. The rules for the end of the step are only
 /// checked for cyclic steps, so that a part of a schedule can be simulated. For cyclic steps, the traces are
-/// those of the repetition that determines the time, relative to its start. Copies use `links`, or the links
-/// of the graph's device if `links` is absent. Fails at the first step that is not possible; the message
-/// names its index.
+/// from the repetition that determines the time, and their times count from its start. Copies use `links`, or
+/// the links of the graph's device if `links` is absent. Fails at the first step that is not possible; the
+/// message names its index.
 Result<Simulation> simulate(const Graph& graph, const std::vector<Step>& steps, const Homes& homes = {},
                             const std::optional<Links>& links = {});
 Result<Simulation> simulate(const Graph& graph, const Schedule& schedule);

@@ -6,7 +6,7 @@
 //     RunSequence valid = behind_readers(updates, graph.ops.size(), runs);
 //
 // A FlatGraph does not contain residents. So solvers find schedules in which updates only wait for their
-// inputs. Such a schedule becomes valid if each update is moved behind its readers. This takes no time, but
+// inputs. Such a schedule becomes valid if each update is moved after its readers. This takes no time, but
 // the inputs of the update are held longer.
 #pragma once
 
@@ -28,7 +28,7 @@ struct Update {
 std::vector<Update> updates_of(const Graph& graph);
 
 /// Returns the runs with each update after its readers: an update that comes before a run of a reader moves
-/// right behind the last run of its readers. The result is executable if `runs` is. Cost: linear.
+/// to the place right after the last run of its readers. The result is executable if `runs` is. Cost: linear.
 RunSequence behind_readers(std::span<const Update> updates, std::size_t ops, RunSequence runs);
 
 /// This overload moves all updates of the graph.
@@ -53,7 +53,7 @@ struct Reordered {
     std::vector<OpId> op_of;  ///< per op of `graph`: the op of the original graph
 };
 
-/// Returns the graph with these updates behind all other ops. Each update gets a tensor of 0 bytes as input
+/// Returns the graph with these updates after all other ops. Each update gets a tensor of 0 bytes as input
 /// from every op whose outputs are read by no op except updates. So when an update runs, no other op needs a
 /// rerun any more.
 Reordered with_last(const Graph& graph, std::span<const OpId> updates);

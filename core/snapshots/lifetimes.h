@@ -18,7 +18,7 @@ class BlockLifetimes {
     void end(std::uint64_t address, Bytes bytes, TraceMoment moment);
     bool is_open(std::uint64_t address) const { return open_.contains(address); }
 
-    /// Notes a block that is alive when the trace ends, according to the allocator. If no event began the
+    /// Records a block that is alive when the trace ends, according to the allocator. If no event began the
     /// block, it existed before the trace.
     void stays(const MeasuredBlock& block);
 

@@ -117,8 +117,8 @@ class SnapshotMachine {
         stack_.resize(stack_.size() - values);
     }
 
-    /// Stores the last value in the memo. Only texts and objects keep their value there, because no writer
-    /// reads other values back.
+    /// Stores the last value in the memo. Only texts and objects keep their value in the memo, because no
+    /// writer of pickles reads other values from it.
     void remember(std::size_t number) {
         expect(1);
         if (number > memo_.size()) fail("the memo of the pickle leaves out numbers");

@@ -20,7 +20,7 @@ struct PlannedBytes {
 struct PeakDifference {
     bool measured = false;   ///< true: the blocks are only in the measurement; false: only in the plan
     Bytes each = {};         ///< size of one block, rounded up as the allocator does
-    std::size_t blocks = 0;  ///< by how many blocks this side exceeds the other
+    std::size_t blocks = 0;  ///< how many more blocks of this size this side has than the other side
     std::string names = {};  ///< names of all blocks of this size: places in the user's code, or tensors
     Bytes total() const { return Bytes(each.value * static_cast<std::int64_t>(blocks)); }
 };

@@ -36,9 +36,9 @@ struct PickleStep {
     std::int64_t position = 0;   ///< byte of the file at which the instruction begins
 };
 
-/// Reads the next instruction that has an effect. Throws SnapshotFault if the file ends, or if a length goes
-/// beyond its end. Also throws for an instruction that imports code, calls code or is not needed for plain
-/// values.
+/// Reads the next instruction that has an effect. Throws SnapshotFault if the file ends, or if a length
+/// reaches beyond the end of the file. Also throws for an instruction that imports code, calls code or is not
+/// needed for plain values.
 PickleStep next_pickle_step(ByteStream& bytes);
 
 /// Reads the first two bytes. Throws SnapshotFault unless they announce protocol 2 to 5.

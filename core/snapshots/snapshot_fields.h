@@ -91,7 +91,7 @@ class SnapshotFields {
     /// Returns a number of bytes, at least 0 and less than 2^60.
     std::int64_t bytes(SnapshotField field);
 
-    /// Notes a fault of the field. Only the first fault is kept.
+    /// Records a fault of the field. Only the first fault is kept.
     void refuse(SnapshotField field, const char* what) {
         if (wrong_ == nullptr) wrong_field_ = field, wrong_ = what;
     }

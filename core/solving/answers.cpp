@@ -50,7 +50,7 @@ Infeasible infeasible_from(const Problem& problem, Bytes budget, std::optional<B
     const FlatGraph flat =
         what == Offload::none ? problem.flat : with_results_from_host(problem.graph, problem.flat);
     PeakBound needed = moves_weights(what) ? least_footprint(problem.graph, flat) : least_peak(flat);
-    // Tensors that do not fit on the host are on the device, too, so a limit on the host can raise the bound.
+    // Tensors that do not fit on the host must stay on the device, so a host budget can raise the bound.
     if (const auto& host = problem.copies.host_budget; host && moves_weights(what)) {
         PeakBound beside = least_peak_beside_host(problem.graph, problem.flat, *host);
         if (beside.bytes > needed.bytes) needed = std::move(beside);

@@ -9,24 +9,23 @@
 
 namespace rematlas {
 
-/// Returns how far `overhead` is above the proven `bound`, as a share of the bound; 0 if it is at most the
-/// bound.
+/// Returns (overhead - bound) / bound, or 0 if `overhead` is at most the proven `bound`.
 double gap_above(double overhead, double bound);
-/// Says whether a gap is only a rounding error, so that the schedule counts as optimal.
+/// Says whether `gap` is small enough to be a rounding error. The schedule then counts as optimal.
 bool is_none(double gap);
 
 /// Makes a solution with the steps, the time and the peak of a run sequence.
 Solution solution_from(const FlatGraph& graph, std::span<const std::int32_t> runs);
 
-/// Makes the answer of a solver that found no schedule within the budget. `needed`: the memory that every
-/// schedule needs.
+/// Makes the answer of a solver that found no schedule within the budget. `needed`: a lower bound on the peak
+/// of every schedule.
 Infeasible infeasible_from(const PeakBound& needed, Bytes budget, std::optional<Bytes> smallest_found);
 
-/// This overload takes `least_peak` of the graph as the needed memory.
+/// Like the overload above, with `least_peak(graph)` as `needed`.
 Infeasible infeasible_from(const FlatGraph& graph, Bytes budget, std::optional<Bytes> smallest_found);
 
-/// This overload computes the needed memory as a bound on all schedules that copy no more to the host than
-/// `problem.copies` allows.
+/// Like the first overload. Computes `needed` as a lower bound on the peaks of all schedules that copy only
+/// what `problem.copies` allows.
 Infeasible infeasible_from(const Problem& problem, Bytes budget, std::optional<Bytes> smallest_found);
 
 /// Returns the schedule that runs each required op once (`required_once`), marked as optimal, if it fits the

@@ -14,9 +14,9 @@ namespace rematlas {
 namespace {
 
 constexpr int kMostPasses = 6;
-constexpr std::size_t kMostStepsToTry = 400;  ///< more steps are moved by the passes only
+constexpr std::size_t kMostStepsToTry = 400;  ///< `try_moves` does nothing if there are more steps
 constexpr int kMostTries = 3000;
-constexpr std::size_t kFurthestTry = 24;  ///< steps that a random move passes at most
+constexpr std::size_t kFurthestTry = 24;  ///< the most steps that a random move passes
 
 /// The best order so far.
 class Best {
@@ -33,7 +33,8 @@ class Best {
     const std::vector<Step>& steps() const { return steps_; }
     std::vector<Step> take() { return std::move(steps_); }
 
-    /// Takes the order if it is possible, within the budgets, and at most as slow. Says whether it is faster.
+    /// Takes the order if it can be simulated, keeps the budgets and is not slower. Returns whether it is
+    /// faster.
     bool offer(std::vector<Step> steps) {
         const Result<Simulation> played = simulate(moved_.graph, steps, moved_.homes, moved_.links);
         if (!played || played->peak > moved_.budget || played->time > time_) return false;
@@ -51,8 +52,8 @@ class Best {
     bool is_possible_ = false;
 };
 
-/// Returns the steps with the one at `from` moved towards `to`, together with the steps in between that must
-/// keep their order with it.
+/// Returns the steps with step `from` moved to place `to`. Steps in between move along if they must keep
+/// their order with a step that moves.
 std::vector<Step> with_move(const Graph& graph, const std::vector<Step>& steps, std::size_t from,
                             std::size_t to) {
     const bool is_earlier = to < from;
@@ -81,7 +82,7 @@ std::vector<Step> with_move(const Graph& graph, const std::vector<Step>& steps, 
     return order;
 }
 
-/// One time in which compute waits for a collective, and moves that may shorten it.
+/// Proposes moves of steps that may shorten a wait of compute for a collective.
 class WaitMoves {
   public:
     WaitMoves(const Graph& graph, const std::vector<Step>& steps, const Simulation& played)
@@ -90,7 +91,7 @@ class WaitMoves {
             if (beside.queue == SideQueue::collective) traces_.emplace(beside.step, &beside);
     }
 
-    /// Returns orders to try. Empty if the wait is not for a collective.
+    /// Returns orders that may shorten the wait. Returns none if the wait is not for a collective.
     std::vector<std::vector<Step>> of(const Wait& wait) const {
         std::vector<std::vector<Step>> orders;
         if (wait.for_step < 0) return orders;
@@ -115,7 +116,8 @@ class WaitMoves {
     }
 
   private:
-    /// Returns the step of the collective behind which this one had to queue.
+    /// Returns the step of the previous collective in the same queue if the collective at `step` must wait
+    /// for it.
     std::optional<std::size_t> one_before(std::size_t step) const {
         const int queue = queues_.of[steps_[step].op()];
         for (auto at = traces_.find(step); at != traces_.begin();) {
@@ -134,7 +136,7 @@ class WaitMoves {
     std::map<std::size_t, const SideTrace*> traces_;  ///< by step
 };
 
-/// Tries moves against the longest waits, until none of them helps.
+/// Tries moves that shorten waits, beginning with the longest wait, until no move helps.
 void shorten_waits(const MovedSteps& moved, Best& best, Nanoseconds least, const Deadline& deadline) {
     for (bool is_faster = true; is_faster && best.time() > least;) {
         is_faster = false;
@@ -170,7 +172,8 @@ void try_moves(const MovedSteps& moved, Best& best, Nanoseconds least, const Lim
     }
 }
 
-/// Returns the time of the device's compute, or of the queue with the most work, if the steps never wait.
+/// Returns a lower bound on the time of the steps: the sum of the op times on the device's compute or, if it
+/// is larger, of one queue.
 Nanoseconds least_time(const Graph& graph, const std::vector<Step>& steps) {
     const Queues queues = queues_of(graph);
     std::vector<Nanoseconds> sums(queues.names.size() + 1);

@@ -1,4 +1,4 @@
-// Which tensors schedules may copy to the memory of the host, and over which links.
+// Defines which tensors schedules may copy to the memory of the host, and over which links.
 //
 //     Problem problem{graph, flat, {.what = Offload::activations, .links = graph.device->links}};
 #pragma once
@@ -18,7 +18,9 @@ namespace rematlas {
 
 enum class Offload : std::uint8_t {
     none,
-    activations,  ///< tensors made by ops may be offloaded; residents stay; results end on the device
+    /// Tensors made by ops may be offloaded. Residents stay on the device, and results must be there when the
+    /// step ends.
+    activations,
     /// Residents, except inputs, may live on the host. Results, and tensors that the optimizer reads, may be
     /// offloaded. Ops that can run on the host may run there.
     weights,
@@ -42,12 +44,12 @@ constexpr bool moves_weights(Offload what) {
 struct Copies {
     Offload what = Offload::none;
     /// Whether a training program runs the step, holds the parameters and gets the results. Inputs and
-    /// buffers then stay on the device. Parameters and optimizer states may only be offloaded if their home
-    /// is on the host, so that the program finds them complete there. Results end on the device.
+    /// buffers then stay on the device. Parameters and optimizer states may be offloaded only if their home
+    /// is on the host, where the program then finds their complete values. Results end on the device.
     bool in_training = false;
-    Links links = {};  ///< between host and device; needed in both directions if anything may be copied
+    Links links = {};  ///< between host and device; must have both directions if anything may be copied
     std::optional<Bytes> host_budget = {};  ///< limit on the peak of the host; absent: no limit
-    /// Tensors that the program gets before the step is over, and may hold. They stay on the device.
+    /// Tensors that the program receives before the step ends and may keep. They stay on the device.
     std::vector<TensorId> held = {};
     bool operator==(const Copies&) const = default;
 };
@@ -60,12 +62,12 @@ ScheduleClass class_within(const Graph& graph, Offload what);
 /// Inputs stay, because they belong to the caller.
 IdVector<TensorId, char> may_leave(const Graph& graph, const Copies& copies);
 
-/// Returns, by tensor, whether the tensor is a result that may be on the host when the step ends. Only
-/// gradients may be: outputs of a model belong to its caller, who expects them on the device.
+/// Returns, by tensor, whether the tensor is a result that may be on the host when the step ends. This is
+/// allowed only for gradients, because the caller of a model expects its outputs on the device.
 IdVector<TensorId, char> may_end_on_host(const Graph& graph, const Copies& copies);
 
-/// Checks that a training program can run the steps (see Copies::in_training). Errors: one line with the
-/// first tensor or op that prevents it, and the reason.
+/// Checks that a training program can run the steps (see Copies::in_training). Errors: one line that names
+/// the first forbidden tensor or op, and the reason.
 Result<void> moves_in_training(const Graph& graph, std::span<const Step> steps, const Homes& homes);
 
 /// Checks that the schedule copies no more than `copies` allows. Errors: the schedule copies a tensor, keeps

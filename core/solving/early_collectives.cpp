@@ -13,13 +13,13 @@ namespace {
 constexpr std::size_t kMostAlong = 8;  ///< steps that may move together with a collective
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-/// One step, with its effect on memory and on the clock of compute.
+/// One step, with its effect on memory and on the time of compute.
 struct Item {
     Step step;
     StepUses uses;
-    std::int64_t rise = 0;   ///< bytes above those before the step, while it runs
-    std::int64_t delta = 0;  ///< bytes that it adds, or takes away
-    std::int64_t time = 0;   ///< ns of compute
+    std::int64_t rise = 0;   ///< peak while the step runs, minus bytes held before it
+    std::int64_t delta = 0;  ///< bytes held after the step, minus bytes held before it
+    std::int64_t time = 0;   ///< compute time, ns; 0 for collectives
 };
 
 class Mover {
@@ -65,7 +65,8 @@ class Mover {
     }
 
   private:
-    /// Returns the clock at the first op that reads what the collective makes; that of the end if none does.
+    /// Returns the clock at the first op that reads the collective's outputs, or at the end if no op reads
+    /// them.
     std::int64_t read_at(std::size_t at) const {
         const std::vector<TensorId>& made = graph_.ops[items_[at].step.op()].outputs;
         for (std::size_t i = at + 1; i < items_.size(); ++i) {
@@ -78,8 +79,9 @@ class Mover {
 
     std::int64_t duration(std::size_t at) const { return graph_.ops[items_[at].step.op()].time.value; }
 
-    /// Returns the place of the first collective of the queue that comes before this one, still runs at
-    /// `latest`, and is read later. It should come after this one. Returns `at` if there is none.
+    /// Returns the place of the first earlier collective of the same queue that would still run at `latest`
+    /// and whose result is read later than the result of this one. This collective should run before that
+    /// one. Returns `at` if there is no such collective.
     std::size_t first_that_can_wait(std::size_t at, std::int64_t latest) const {
         const int queue = queues_.of[items_[at].step.op()];
         const std::int64_t read = read_at(at);
@@ -91,12 +93,12 @@ class Mover {
         return found;
     }
 
-    /// Moves the collective before the step at `before`, to the last place where the clock is at most
-    /// `latest`, or as far towards it as is possible. Returns its new place.
+    /// Moves the collective to the last place that is not after `before` and at which the clock is at most
+    /// `latest`, or as close to that place as possible. Returns its new place.
     std::size_t move(std::size_t at, std::int64_t latest, std::size_t before) {
         const std::int64_t most_time = duration(at) / 2;
         std::vector<std::size_t> along{at};  // descending
-        std::size_t to = at;                 // all steps of `along` go before this place
+        std::size_t to = at;                 // the steps of `along` will be put before this place
         std::size_t best = at;
         std::vector<std::size_t> best_along;
         std::int64_t time = 0;
@@ -126,7 +128,8 @@ class Mover {
         return items_[at].step.runs() && queues_.of[items_[at].step.op()] >= 0;
     }
 
-    /// Returns the largest rise within the steps, which are in descending order, and their sum of bytes.
+    /// Returns two effects, in bytes, of the steps run one after another: their peak above the bytes held
+    /// before them, and the bytes that they add in total. `along` is in descending order.
     std::pair<std::int64_t, std::int64_t> effect(const std::vector<std::size_t>& along) const {
         std::int64_t rise = 0, delta = 0;
         for (auto i = along.rbegin(); i != along.rend(); ++i) {
@@ -158,8 +161,8 @@ class Mover {
     const std::int64_t budget_;
     const Queues queues_;
     std::vector<Item> items_;
-    std::vector<std::int64_t> held_, clock_;  ///< before each step: bytes, and ns of compute
-    std::vector<std::int64_t> next_;          ///< by queue: the latest begin of the next collective
+    std::vector<std::int64_t> held_, clock_;  ///< before each step: bytes held, and ns of compute
+    std::vector<std::int64_t> next_;          ///< by queue: ns of compute at which the next collective begins
     std::int64_t passed_ = 0;                 ///< ns of compute of all steps
     std::int64_t longest_ = 0;                ///< ns of the longest collective
 };

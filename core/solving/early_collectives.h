@@ -1,4 +1,4 @@
-// Moves collectives forward, so that their results are there when they are read.
+// Moves collectives to earlier places in a schedule, so that their results are ready when they are read.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace rematlas {
 
-/// Returns the steps in which each collective begins as late as it can and still be over when its result is
-/// read; earlier ones of its queue are over before it. Ops that make its inputs move along if they are short.
-/// A collective moves only as far as the budget allows. The steps must be possible; those returned are
-/// possible and within the budget if `steps` are. Returns `steps` if they cannot be simulated.
+/// Moves each collective to the latest place from which it ends before its result is read and before the next
+/// collective of its queue begins. Steps on which it depends move with it if they take little time. A
+/// collective moves only as far as the budget allows. If `steps` keep the budget, the returned steps do, too.
+/// Returns `steps` if they cannot be simulated.
 std::vector<Step> with_early_collectives(const MovedSteps& moved, std::vector<Step> steps);
 
 }  // namespace rematlas

@@ -1,5 +1,4 @@
-// The best schedule so far of one call of a solver, the bound on all schedules, and the progress reports
-// about them.
+// Keeps the best schedule and the best bound of one call of a solver, and reports progress.
 //
 //     Incumbent best(problem.flat, budget, deadline, progress);
 //     best.offer(Candidate::of(problem.flat, runs));              // reported if it is better and fits
@@ -17,8 +16,8 @@
 
 namespace rematlas {
 
-/// A schedule whose overhead is above its bound by at most this share counts as optimal, since overheads are
-/// doubles.
+/// A schedule counts as optimal if its overhead exceeds the bound by at most this share of the bound, because
+/// overheads are rounded.
 constexpr double kOptimalGap = 1e-9;
 
 class Incumbent {
@@ -30,18 +29,18 @@ class Incumbent {
     /// Takes the candidate if it is better than all earlier ones (`Candidate::better_than`). Reports it if it
     /// is taken and fits the budget. Returns whether the candidate was taken.
     bool offer(Candidate candidate);
-    /// Like `offer`, but computes the cost of the runs first. Runs that are not executable are not taken, so
-    /// runs decoded from an integer program's solution in floating point may be passed unchecked. Neither are
-    /// sequences with a run that the graph's boundary forbids: `Candidate::of` would leave out that run. The
-    /// result does not tell such runs from those that are no better; `is_executable` does.
+    /// Like `offer`, but computes the cost of the runs first. Returns false if the runs are not executable
+    /// (`is_executable`), so the caller need not check runs that it decoded from the rounded solution of an
+    /// integer program.
     bool offer_runs(RunSequence runs);
     /// Like `offer`, for another solver's solution. A schedule that copies tensors is not taken.
     bool offer_solution(const Solution& solution);
-    /// Takes the candidate unless the incumbent is better, so that the last of several equal candidates
-    /// stays. This makes an answer independent of which thread reported first.
+    /// Like `offer`, but also takes a candidate that is as good as the incumbent. If the candidates of
+    /// several threads are settled in a fixed order, the answer does not depend on which thread reported
+    /// first.
     void settle(Candidate candidate);
-    /// Notes the peak of a schedule that is not offered. If nothing fits, `answer` reports the least peak of
-    /// all; if nothing was offered or noted, it has no `smallest_found`.
+    /// Notes the peak of a schedule that is not offered. If no candidate fits, `answer` returns the least of
+    /// all offered and noted peaks as `smallest_found`.
     void note_peak(Bytes peak);
 
     /// Notes that no schedule of the class `over` has a smaller overhead than `overhead`. The higher of two
@@ -51,7 +50,8 @@ class Incumbent {
     /// answer contains these numbers.
     void add_bound_work(double seconds, std::optional<std::int64_t> nodes = {});
 
-    /// Reports the best schedule if it fits. To be called after a new bound, and from time to time.
+    /// Reports the best schedule if it fits. Solvers should call this after a new bound, and from time to
+    /// time.
     void report();
     /// The share of the time limit, 0 .. 1, that had passed at the last report.
     double reported_at() const { return reported_at_; }

@@ -9,9 +9,9 @@
 namespace rematlas {
 namespace {
 
-constexpr std::size_t kMostWaiting = 32;  ///< steps that wait while later ones go first
+constexpr std::size_t kMostWaiting = 32;  ///< the most steps that wait while later steps run first
 
-/// Makes the new order, step by step, with a clock of its own. The clock ignores copies to the host.
+/// Builds the new order step by step, with its own clock, which ignores copies to the host.
 class Reordering {
   public:
     Reordering(const MovedSteps& moved, const std::vector<Step>& steps, const Simulation& played)
@@ -77,7 +77,7 @@ class Reordering {
                            [&](const Waiting& other) { return other.uses.conflicts_with(uses); });
     }
 
-    /// Says whether the budget allows the step to go now, and then the waiting steps without it.
+    /// Says whether this step can run now, and the other waiting steps after it, within the budget.
     bool has_room(std::size_t first) const {
         if (held_ + rise(first) > budget_) return false;
         std::int64_t held = held_ + delta(first);
@@ -107,7 +107,7 @@ class Reordering {
         for (TensorId t : op.inputs) read_until_[t] = std::max(read_until_[t], end);
     }
 
-    /// Lets the waiting steps go that need not wait any longer.
+    /// Appends to the order all waiting steps that need not wait any longer.
     void let_go() {
         for (std::size_t k = 0; k < waiting_.size();) {
             const Waiting& next = waiting_[k];
@@ -121,8 +121,9 @@ class Reordering {
         }
     }
 
-    /// Lets the waiting step go that is ready first, of those that depend on no other one and for which there
-    /// is room; if there is room for none, the first one. Then lets others go that need not wait any longer.
+    /// Appends one waiting step to the order, then calls `let_go`. Takes the step that is ready first, of
+    /// those that depend on no earlier waiting step and fit the budget. If no step fits, takes the one that
+    /// has waited longest.
     void go_first() {
         std::size_t first = 0;
         bool has_any = false;
@@ -145,8 +146,9 @@ class Reordering {
     const Simulation& played_;
     const Queues queues_;
     std::vector<std::int64_t> queue_end_;
-    IdVector<TensorId, std::int64_t> made_at_, read_until_;  ///< ends of the collectives that use the tensor
-    std::vector<std::int64_t> before_;                       ///< bytes held before each of `steps_`
+    /// By tensor: the end of the collective that makes it, and of the last collective that reads it.
+    IdVector<TensorId, std::int64_t> made_at_, read_until_;
+    std::vector<std::int64_t> before_;  ///< bytes held before each of `steps_`
     std::int64_t held_;
     std::int64_t clock_ = 0;
     std::vector<Waiting> waiting_;

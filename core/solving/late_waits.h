@@ -1,4 +1,4 @@
-// Moves steps back that would wait for a collective.
+// Moves steps that would wait for a collective to later places in a schedule.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace rematlas {
 
-/// Returns the steps in an order in which a step that would wait for a collective, such as the free of its
-/// input, lets later steps go first that do not depend on it. The budget limits what may go first. Returns
-/// `steps` if they cannot be simulated.
+/// Returns the steps in a new order. A step that would wait for a collective, for example the free of a
+/// collective's input, is placed after later steps that do not depend on it, as far as the budget allows.
+/// Returns `steps` if they cannot be simulated.
 std::vector<Step> with_late_waits(const MovedSteps& moved, std::vector<Step> steps);
 
 }  // namespace rematlas

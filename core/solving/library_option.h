@@ -1,4 +1,4 @@
-// The option "milp" of solvers that solve mixed-integer programs: the library that solves them.
+// Reads the solver option "milp", which names the library that solves mixed-integer programs.
 #pragma once
 
 #include "core/milp/milp.h"
@@ -6,7 +6,7 @@
 
 namespace rematlas {
 
-/// Reads the option. If `is_used`, rejects a library that this build lacks.
+/// If `is_used`, rejects a library that this build lacks.
 void read_library(OptionReader& reader, MilpLibrary& library, bool is_used = true);
 
 }  // namespace rematlas

@@ -15,15 +15,15 @@ struct Limits {
     /// The gap, as a share of the bound, at which an anytime solver ends before its time limit. 0: the solver
     /// ends early only if its schedule is proven optimal.
     double gap = 1e-3;
-    std::stop_token stop{};  ///< checked at least every 50 ms; if set, the solver returns its best so far
-    std::uint64_t seed = 1;  ///< equal seeds, threads and step counts give equal answers
+    std::stop_token stop{};  ///< checked at least every 50 ms; if set, the solver returns its best answer
+    std::uint64_t seed = 1;  ///< equal seeds and threads give equal answers unless time ends the search
     int threads = 1;
-    /// Extra wall clock time to look for a better bound, if the solver ended with a gap. Not the solver but
-    /// its caller in planning/solve.h spends this time.
+    /// Extra wall clock time to look for a better bound if the solver ended with a gap. `add_bound`
+    /// (planning/solve.h) spends this time after the solver has returned.
     std::chrono::nanoseconds bound_time{0};
     /// Folder in which solvers may leave files for later runs of the program; empty: no folder. An answer can
-    /// depend on the files only if a time limit ends the search, or if op times are measured, because these
-    /// differ a little from run to run.
+    /// depend on these files only if a time limit ends the search, or if the op times are measured, because
+    /// measured times differ a little from run to run.
     std::filesystem::path cache{};
 };
 

@@ -32,7 +32,7 @@ class OptionReader {
     void number(std::string_view key, double& value, double least, double most);
     void flag(std::string_view key, bool& value);
 
-    /// Reads one of several words; `choices` has the value for each word.
+    /// Reads one of several words. `choices` maps each word to its value.
     template <class T>
     void choice(std::string_view key, T& value,
                 std::initializer_list<std::pair<std::string_view, T>> choices) {
@@ -69,7 +69,8 @@ class OptionReader {
     std::string error_;
 };
 
-/// Reads the options by `read_options` for the type `Options`. If `json` is null, returns the defaults.
+/// Reads the options with the function `read_options` for the type `Options`. If `json` is null, returns the
+/// defaults.
 template <class Options>
 Result<Options> options_from(std::string_view solver, const nlohmann::json* json) {
     Options options;

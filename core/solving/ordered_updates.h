@@ -1,4 +1,5 @@
-// Runs any solver on a step whose ops update tensors that other ops read (core/schedule/update_order.h).
+// Runs any solver on a training step whose ops update tensors that other ops read
+// (core/schedule/update_order.h).
 //
 //     Answer answer = solve_in_order(problem, *solver, budget, limits, progress);
 #pragma once
@@ -16,7 +17,7 @@ namespace rematlas {
 Answer solve_in_order(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits,
                       const Progress& progress);
 
-/// Says whether `solve_in_order` may pass the solver a graph that is not the problem's.
+/// Says whether `solve_in_order` may call the solver with a changed graph.
 bool has_ordered_updates(const Graph& graph);
 
 }  // namespace rematlas

@@ -40,7 +40,7 @@ enum class Status { optimal, feasible };
 
 struct Solution {
     std::vector<Step> steps;
-    Homes homes = {};  ///< the tensors that live on the host, or end there
+    Homes homes = {};  ///< residents that live on the host, and results that are there at the end
     Nanoseconds time = {};
     Bytes peak = {};
     double overhead = 1.0;
@@ -58,8 +58,8 @@ struct Infeasible {
     std::optional<Bytes> smallest_found = {};       ///< the least peak that this solver reached
     OpId op = {};                                   ///< the op at which the memory is needed
     std::vector<TensorId> dominant = {};            ///< the tensors held at `op`, largest first
-    std::optional<Bytes> under_pins = {};           ///< if there were pins: a budget that works under them
-    std::optional<Bytes> without_pins = {};         ///< if there were pins: a budget that works without them
+    std::optional<Bytes> under_pins = {};           ///< if there were pins: a budget that suffices with them
+    std::optional<Bytes> without_pins = {};  ///< if there were pins: a budget that suffices without them
     std::string reason = {};  ///< why this solver found nothing, if memory is not the only reason; else empty
 };
 
@@ -72,8 +72,8 @@ class Solver {
     virtual Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
                          const Progress& progress) const = 0;
 
-    /// Says whether the solver was made for one problem and always answers for it, whatever graph `solve`
-    /// gets.
+    /// Says whether the solver was made for one problem. It then always answers for that problem, whatever
+    /// graph `solve` gets.
     virtual bool is_of_one_problem() const { return false; }
 
     /// Returns a new solver for this problem only, for budgets up to `largest`. `problem` must outlive the

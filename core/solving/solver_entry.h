@@ -1,4 +1,4 @@
-// The entry of a solver's folder for the registry (planning/registry.h). CONTRIBUTING.md has the recipe of a
+// Declares the entry of a solver in the registry (planning/registry.h). CONTRIBUTING.md explains how to add a
 // solver.
 //
 //     // core/solvers/rotor/rotor.h
@@ -18,7 +18,7 @@
 
 namespace rematlas {
 
-/// The properties of a solver that planning and views need, so that they do not depend on solvers by name.
+/// Properties of a solver. Planning and views read them instead of comparing the names of solvers.
 struct SolverTraits {
     std::string_view name;
     std::string_view summary = {};      ///< one line about the method and its assumptions
@@ -41,7 +41,7 @@ struct SolverEntry {
     nlohmann::json (*defaults)(std::string_view name);
 };
 
-/// A solver whose answers are those of a function, under the name of an entry.
+/// A solver whose `solve` calls a function. Its name comes from the entry.
 template <class Options>
 class FunctionSolver final : public Solver {
   public:
@@ -61,7 +61,8 @@ class FunctionSolver final : public Solver {
     Options options_;
 };
 
-/// Makes an entry. `Options` must have a function `read_options`; `make` makes the solver from options.
+/// Makes an entry. There must be a function `read_options` for `Options`. `make` must make the solver from
+/// options.
 template <class Options, auto make>
 constexpr SolverEntry solver_entry(const SolverTraits& traits) {
     return {.traits = traits,
@@ -79,7 +80,7 @@ constexpr SolverEntry solver_entry(const SolverTraits& traits) {
                 }};
 }
 
-/// The options of a solver that has none.
+/// The options type of solvers that have no options.
 struct NoOptions {};
 inline void read_options(OptionReader&, NoOptions&) {}
 

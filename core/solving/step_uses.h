@@ -1,4 +1,4 @@
-// The tensors that a step uses, from which follows which steps may change places.
+// The tensors that a step of a schedule uses. They decide which steps must keep their order.
 #pragma once
 
 #include <algorithm>

@@ -21,8 +21,8 @@ for plugin in platforms/libqxcb.so platforms/libqoffscreen.so iconengines/libqsv
 done
 
 # These libraries are not packed: the C and C++ libraries, OpenGL, X11 and fonts. Every desktop system has
-# them, in the versions that fit its drivers and its fonts. The names are those entries of the excludelist of
-# the AppImage project that the programs need.
+# them, in the versions that fit its drivers and its fonts. The names are from the excludelist of the AppImage
+# project, restricted to the libraries that the programs need.
 of_desktop='/(ld-linux.*|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|GL|GLX|GLdispatch|EGL|OpenGL|X11|X11-xcb|xcb|fontconfig|freetype|harfbuzz|expat|z|glib-2\.0|gthread-2\.0))\.so'
 mkdir -p "$app/usr/lib"
 mapfile -t programs < <(find "$app/usr/bin" "$app/usr/lib/rematlas" "$app/usr/plugins" -type f)

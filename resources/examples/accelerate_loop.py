@@ -22,15 +22,15 @@ def main():
     if not options.plain:
         import rematlas
 
-        rematlas.apply(model, options.budget)  # before prepare: mixed precision is then around the plan
+        rematlas.apply(model, options.budget)  # before prepare, so mixed precision wraps the planned module
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
     loader = DataLoader(common.images(count=192), batch_size=8, shuffle=True)
     model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
     model.train()
     losses = []
     for step, (images, labels) in enumerate(loader):
-        # This is no_sync for every other step: gradients of several processes are added up when the optimizer
-        # needs them.
+        # `accumulate` acts as no_sync in every other step: the processes add up their gradients only when the
+        # optimizer needs them.
         with accelerator.accumulate(model):
             loss = nn.functional.cross_entropy(model(images), labels)
             accelerator.backward(loss)

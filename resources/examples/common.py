@@ -1,4 +1,4 @@
-"""What the examples share: their options, made-up data, and the lines that they print at the end."""
+"""Code that the examples share: their options, generated data, and the lines that they print at the end."""
 
 import argparse
 import hashlib
@@ -8,7 +8,8 @@ import torch
 
 
 def options(text: str, budget: str = "70%") -> argparse.Namespace:
-    """Reads the command line. Fixes threads and random numbers, so that every run prints the same digest."""
+    """Reads the command line. Fixes the number of threads and the random seed, so every run prints the same
+    digest."""
     parser = argparse.ArgumentParser(description=text)
     parser.add_argument("--plain", action="store_true", help="train without rematlas")
     parser.add_argument("--budget", default=budget, help="bytes, 2GiB, or a share of the peak without a plan")
@@ -18,13 +19,13 @@ def options(text: str, budget: str = "70%") -> argparse.Namespace:
 
 
 def texts(count: int, length: int = 64, vocabulary: int = 128) -> torch.Tensor:
-    """Counting sequences with a random start and stride, which a language model learns quickly."""
+    """Returns counting sequences with a random start and stride. A language model learns them quickly."""
     start, stride = torch.randint(vocabulary, (count, 1)), torch.randint(1, 4, (count, 1))
     return (start + stride * torch.arange(length)) % vocabulary
 
 
 def images(count: int, size: int = 32, classes: int = 10) -> torch.utils.data.TensorDataset:
-    """Noise with a stripe, and the place of the stripe as the class."""
+    """Returns images of noise with a stripe. The class of an image is the position of its stripe."""
     noise, labels = torch.randn(count, 3, size, size), torch.randint(classes, (count,))
     for image, label in zip(noise, labels):
         image[:, :, size * label // classes : size * (label + 1) // classes] += 2
@@ -32,15 +33,15 @@ def images(count: int, size: int = 32, classes: int = 10) -> torch.utils.data.Te
 
 
 def free_port() -> int:
-    """On this machine, for the processes of one training to meet at."""
+    """Returns a free port on this machine. The processes of one training use it to find each other."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return listener.getsockname()[1]
 
 
 def wait_for_plan(options: argparse.Namespace, *applied: torch.nn.Module) -> None:
-    """Long training needs no wait: it goes on without a plan until there is one. These runs would be over by
-    then."""
+    """Waits until the modules have their plans. Long trainings need not wait: they go on without a plan until
+    the plan is ready. The examples are so short that they would end before this."""
     if not options.plain:
         import rematlas
 
@@ -49,8 +50,8 @@ def wait_for_plan(options: argparse.Namespace, *applied: torch.nn.Module) -> Non
 
 
 def digest(model: torch.nn.Module) -> str:
-    """Of the names, types, shapes and bits of all parameters and buffers. Shards are put together by all
-    processes."""
+    """Returns a digest of the names, types, shapes and bits of all parameters and buffers. The processes
+    first put sharded tensors together."""
     state = hashlib.sha256()
     for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
         tensor = tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
@@ -79,10 +80,10 @@ def report(
     *applied: torch.nn.Module,
     rank: int = 0,
 ) -> None:
-    """`applied`: the modules that were given to rematlas, the model itself by default. All processes call it,
-    the first prints."""
+    """Prints the status lines, the losses and the digest. `applied`: the modules that rematlas plans, by
+    default the model itself. All processes call this function, but only the first prints."""
     lines = [] if options.plain else [status_line(module) for module in applied or [model]]
-    # Nine digits tell every float32 from every other
+    # Nine digits distinguish any two float32 values
     lines += ["losses " + " ".join(f"{loss:.9g}" for loss in losses)]
     lines += ["weights " + digest(model)]
     if rank == 0:

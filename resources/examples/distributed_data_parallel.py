@@ -44,7 +44,7 @@ def train(rank, port, options):
     if not options.plain:
         import rematlas
 
-        rematlas.apply(model, options.budget)  # each process plans for itself
+        rematlas.apply(model, options.budget)  # each process makes its own plan
     replica = DistributedDataParallel(model)
     optimizer = torch.optim.SGD(replica.parameters(), lr=0.05, momentum=0.9)
     sampler = DistributedSampler(data, seed=0)

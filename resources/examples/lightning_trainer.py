@@ -56,7 +56,7 @@ def main():
     if not options.plain:
         import rematlas
 
-        # The network inside: Lightning trains by training_step, not by forward
+        # Plan the inner network: Lightning trains through training_step, not through forward
         rematlas.apply(unet, options.budget)
     model = Denoiser(unet, options)
     stripes = torch.randn(72, 1, 16, 1).expand(-1, -1, -1, 16).contiguous()

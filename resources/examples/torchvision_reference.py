@@ -36,9 +36,9 @@ def evaluate(model, criterion, loader):
 
 
 def train(options, checkpoint, epochs):
-    """Starts anew, or where the checkpoint ends."""
+    """Trains from the beginning, or continues from the checkpoint."""
     model = ResNet(BasicBlock, [1, 1, 1, 1])
-    # The images are small, and the weights of the last stage large
+    # The images are small, so the last stage, which has large weights, is left out
     model.layer4, model.fc = nn.Identity(), nn.Linear(256, 10)
     if not options.plain:
         import rematlas

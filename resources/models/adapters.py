@@ -2,10 +2,10 @@
 
     rematlas fits adapters:llama3_8b_qlora --optimizer adamw --cards rtx4090,t4 --set length=4096
 
-Low-rank adapters (Hu et al., LoRA, 2021) beside the linear layers of the blocks are trained, in bf16; all
-else is frozen. In the second form (Dettmers et al., QLoRA, 2023) the frozen weights have four bits a number:
-codes of a table of 16 numbers, and a scale for each 64 of them, which the forward makes a weight of, and the
-backward once more.
+Each model trains low-rank adapters (Hu et al., LoRA, 2021) in bf16, beside the linear layers of the blocks.
+All other weights are frozen. The functions with `qlora` in their names (Dettmers et al., QLoRA, 2023) store
+the frozen weights in four bits each: as indices into a table of 16 numbers, with a scale for each 64 weights.
+The forward computes the weight from them, and the backward computes it again.
 """
 
 import torch
@@ -13,17 +13,17 @@ from torch import Tensor, nn
 
 import large
 
-BLOCK = 64  # numbers that have a scale in common
+BLOCK = 64  # numbers that share a scale
 
 
 def weight_of(codes: Tensor, scales: Tensor, table: Tensor, shape: tuple[int, int], dtype: torch.dtype):
-    """Returns the weight that the codes stand for, two of them in each byte."""
+    """Returns the weight for the codes. Each byte holds two codes."""
     pairs = torch.stack([codes >> 4, codes & 15], dim=-1).view(-1, BLOCK)
     return (table[pairs.int()] * scales[:, None]).to(dtype).view(shape)
 
 
 class FrozenProduct(torch.autograd.Function):
-    """x times the transposed weight, of which codes alone are kept for the backward."""
+    """Multiplies x by the transposed weight. Keeps only the codes for the backward, not the weight."""
 
     @staticmethod
     def forward(ctx, x, codes, scales, table, shape):
@@ -37,8 +37,8 @@ class FrozenProduct(torch.autograd.Function):
 
 
 class FourBitLinear(nn.Module):
-    """Stands for a frozen linear layer without a bias. Its codes are drawn, not made of the layer's weight:
-    what a step takes does not depend on them."""
+    """Replaces a frozen linear layer without a bias. The codes are random and not computed from the layer's
+    weight, because the memory and the time of a step do not depend on them."""
 
     def __init__(self, layer: nn.Linear):
         super().__init__()
@@ -54,7 +54,7 @@ class FourBitLinear(nn.Module):
 
 
 class Adapted(nn.Module):
-    """A frozen layer and a product of two narrow ones beside it."""
+    """A frozen layer, and the product of two narrow trained layers, which is added to its output."""
 
     def __init__(self, layer: nn.Linear, rank: int, quantized: bool):
         super().__init__()
@@ -68,7 +68,7 @@ class Adapted(nn.Module):
 
 
 def adapt(model: nn.Module, rank: int, quantized: bool) -> None:
-    """Freezes the model, and puts an adapter beside each linear layer of its blocks."""
+    """Freezes the model, and adds an adapter to each linear layer of its blocks."""
     model.requires_grad_(False)
     for name, layer in list(model.named_modules()):
         if isinstance(layer, nn.Linear) and ".layers." in name:
@@ -77,14 +77,15 @@ def adapt(model: nn.Module, rank: int, quantized: bool) -> None:
 
 
 def llama3_8b_lora(batch: int = 1, length: int = 2048, rank: int = 16, small: bool = False):
-    """Llama 3.1 8B in bf16, of which adapters are trained."""
+    """Llama 3.1 8B in bf16 with trained adapters."""
     model, args, kwargs = large.llama3_8b(batch, length, small)
     adapt(model, rank, quantized=False)
     return model, args, kwargs
 
 
 def llama3_8b_qlora(batch: int = 1, length: int = 2048, rank: int = 16, small: bool = False):
-    """The same with frozen weights of four bits, but for those of the embedding and of the head."""
+    """Like `llama3_8b_lora`, with frozen weights of four bits. Embedding and head keep their weights in
+    bf16."""
     model, args, kwargs = large.llama3_8b(batch, length, small)
     adapt(model, rank, quantized=True)
     return model, args, kwargs

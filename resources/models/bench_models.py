@@ -5,7 +5,7 @@
     bench_models.py OUTDIR --small                all of them, shallow and narrow, for a try-out on a CPU
     bench_models.py --list                        names and budgets, one a line
 
-Weights are drawn from a fixed seed. Beside each NAME.pt lies NAME.json with the input specifications that
+Weights are drawn from a fixed seed. Beside each NAME.pt is NAME.json with the input specifications that
 `rematlas capture --input` takes, in order, and the budget of the bench.
 """
 
@@ -29,7 +29,7 @@ class ResNet101(ResNet50):
 
 
 class ResNetCifar(nn.Module):
-    """6 n + 2 layers for images of 32x32 (He et al., 2016, section 4.2)."""
+    """A ResNet of 6 n + 2 layers for images of 32x32 (He et al., 2016, section 4.2)."""
 
     def __init__(self, n: int):
         super().__init__()
@@ -46,7 +46,8 @@ class ResNetCifar(nn.Module):
 
 
 class DeepUNet(nn.Module):
-    """Four levels down and up again (Ronneberger et al., 2015, figure 1), with padding and normalization."""
+    """A U-Net with four levels down and up again (Ronneberger et al., 2015, figure 1), with padding and
+    normalization."""
 
     def __init__(self, width: int, levels: int = 4):
         super().__init__()
@@ -67,7 +68,7 @@ class DeepUNet(nn.Module):
 
 
 class TransformerModel(Translator):
-    """PyTorch's own encoder-decoder layers in the base size of Vaswani et al. (2017)."""
+    """The encoder-decoder layers of PyTorch, in the base size of Vaswani et al. (2017)."""
 
     def __init__(self, width: int = 512, layers: int = 6, vocabulary: int = 32000):
         super().__init__(width, vocabulary)
@@ -76,7 +77,7 @@ class TransformerModel(Translator):
         )
 
 
-# name: (model, inputs, traced, budget) and the same for the small form. The first is the example of
+# name: (model, inputs, traced, budget), then the same for the small form. The first model is the example of
 # Rockmate's README.
 LARGE = {
     "resnet101": (ResNet101, lambda: [image(100, 3, 128, 128)], True, "2GiB"),
@@ -111,9 +112,9 @@ def export(name: str, folder: pathlib.Path, small: bool) -> None:
     values, specs = zip(*make_inputs())
     if traced:
         kept = {key: value.clone() for key, value in model.state_dict().items()}
-        # The trace holds for any batch; that of two images is made quickly.
+        # The trace is valid for any batch size. Tracing with two images takes little time.
         script = torch.jit.trace(model, tuple(value[:2] for value in values), check_trace=False)
-        script.load_state_dict(kept)  # tracing runs the model once, which moves its running statistics
+        script.load_state_dict(kept)  # undoes the change of running statistics by tracing
     else:
         script = torch.jit.script(model)
     path = folder / f"{name}.pt"
@@ -143,7 +144,7 @@ def main() -> int:
         parser.error("OUTDIR is missing")
     arguments.outdir.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
-    warnings.filterwarnings("ignore", r"`torch\.jit\.")  # that TorchScript is deprecated
+    warnings.filterwarnings("ignore", r"`torch\.jit\.")  # TorchScript is deprecated
     warnings.filterwarnings("ignore", "'norm' was found in ScriptModule constants")  # inside nn.Transformer
     warnings.filterwarnings("ignore", category=torch.jit.TracerWarning)
     for name in [arguments.only] if arguments.only else list(LARGE):

@@ -6,8 +6,8 @@
     export.py OUTDIR --only gpt12    one of them
     export.py OUTDIR --only gpt2_xl  a model without weights, to plan for: 48 layers, 1.6 billion parameters
 
-All models are defined here, their weights are drawn from a fixed seed, nothing is downloaded. Beside each
-NAME.pt lies NAME.json with the input specifications that `rematlas capture --input` takes, in order.
+All models are defined here, and their weights are drawn from a fixed seed. Nothing is downloaded. Beside each
+NAME.pt is NAME.json with the input specifications that `rematlas capture --input` takes, in order.
 """
 
 import argparse
@@ -61,7 +61,7 @@ class BasicBlock(nn.Module):
 
 
 class Bottleneck(nn.Module):
-    """1x1, 3x3, 1x1 with a shortcut (He et al., 2016, figure 5)."""
+    """Convolutions of 1x1, 3x3 and 1x1 with a shortcut (He et al., 2016, figure 5)."""
 
     def __init__(self, width: int, middle: int, stride: int):
         super().__init__()
@@ -150,7 +150,7 @@ class SelfAttention(nn.Module):
 
 
 class FusedAttention(SelfAttention):
-    """The same by the kernel that the device offers; the mask is causal."""
+    """Computes the same as `SelfAttention` by the device's fused kernel. The mask is always causal."""
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         batch, length, width = x.shape
@@ -237,7 +237,7 @@ class UNet(nn.Module):
 
 
 class Translator(nn.Module):
-    """An encoder-decoder Transformer of PyTorch's own layers; two integer inputs."""
+    """An encoder-decoder Transformer made of PyTorch's own layers. It has two integer inputs."""
 
     def __init__(self, width: int = 32, vocabulary: int = 50):
         super().__init__()
@@ -265,8 +265,8 @@ class Lstm(nn.Module):
 
 
 class InPlaceViews(nn.Module):
-    """In-place writes through views, a buffer updated in forward and read later, and a draw that is used
-    twice."""
+    """Has in-place writes through views, a buffer that the forward updates and later reads, and a random
+    tensor that is used twice."""
 
     def __init__(self):
         super().__init__()
@@ -289,7 +289,7 @@ class InPlaceViews(nn.Module):
 
 
 class Undecided(nn.Module):
-    """Cannot be captured: its course depends on the data."""
+    """Cannot be captured, because its ops depend on the data."""
 
     def __init__(self):
         super().__init__()
@@ -307,7 +307,7 @@ def small_gpt(dropout: float) -> Gpt:
 
 
 class Positions(nn.Module):
-    """Numbers its tokens itself: a trace of it names the device that it was traced on."""
+    """Computes the positions of its tokens itself, so a trace contains the device on which it was made."""
 
     def __init__(self):
         super().__init__()
@@ -333,7 +333,7 @@ LARGE = {
     "resnet50": (ResNet50, lambda: [image(8, 3, 112, 112)], True),
     "gpt12": (lambda: Gpt(12, 384, 6, 256, 4096, 0.1), lambda: [tokens(4, 256, 4096)], False),
 }
-# Without weights: for `rematlas capture --device meta`. A few kilobytes each.
+# Models without weights, for `rematlas capture --device meta`. Each file has a few kilobytes.
 PLANNED = {
     "gpt2_xl": (
         lambda: Gpt(48, 1600, 25, 1024, 50257, 0.1, FusedAttention),
@@ -370,7 +370,7 @@ def export(name: str, folder: pathlib.Path) -> None:
     if traced:
         kept = {key: value.clone() for key, value in model.state_dict().items()}
         script = torch.jit.trace(model, values, check_trace=False)
-        script.load_state_dict(kept)  # tracing runs the model once, which moves its running statistics
+        script.load_state_dict(kept)  # undoes the change of running statistics by tracing
     else:
         script = torch.jit.script(model)
     path = folder / f"{name}.pt"
@@ -390,7 +390,7 @@ def main() -> int:
     arguments = parser.parse_args()
     arguments.outdir.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
-    warnings.filterwarnings("ignore", r"`torch\.jit\.")  # that TorchScript is deprecated
+    warnings.filterwarnings("ignore", r"`torch\.jit\.")  # TorchScript is deprecated
     warnings.filterwarnings("ignore", "'norm' was found in ScriptModule constants")  # inside nn.Transformer
     names = [arguments.only] if arguments.only else list(SMALL if arguments.small else LARGE)
     for name in names:

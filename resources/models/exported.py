@@ -4,9 +4,10 @@
     exported.py OUTDIR                the programs below, and what modules.py and export.py have
     exported.py OUTDIR --only sizes   one of them
 
-Beside each NAME.pt2 lies NAME.json with the input specifications that `rematlas capture --input` takes, in
-order, and NAME.step, a dictionary saved by torch.save: the `inputs`, and after one forward and backward with
-the seed 1 and gradients of ones the `outputs`, the `gradients` and the `buffers` by name.
+Beside each NAME.pt2 are two files. NAME.json has the input specifications that `rematlas capture --input`
+takes, in order. NAME.step is a dictionary saved by torch.save. It has the `inputs`, and the results of one
+forward and backward with seed 1 and output gradients of ones: `outputs`, and `gradients` and `buffers` by
+name.
 """
 
 import argparse
@@ -25,7 +26,7 @@ from modules import GROUPS
 
 
 class Scalars(nn.Module):
-    """Numbers among the arguments, and constants of each kind in its ops."""
+    """Has numbers among its arguments, and constants of each kind in its ops."""
 
     def __init__(self):
         super().__init__()
@@ -41,7 +42,7 @@ class Scalars(nn.Module):
 
 
 class Sizes(nn.Module):
-    """Sizes of the batch in arithmetic."""
+    """Computes with the sizes of its inputs."""
 
     def __init__(self):
         super().__init__()
@@ -56,7 +57,7 @@ class Sizes(nn.Module):
 
 
 class Derived(nn.Module):
-    """Sizes that follow from others."""
+    """Has inputs whose sizes depend on each other."""
 
     def __init__(self):
         super().__init__()
@@ -88,7 +89,7 @@ class NoInputs(nn.Module):
 
 
 class Regions(nn.Module):
-    """Parts under torch.no_grad, torch.autocast and checkpoint."""
+    """Has parts under torch.no_grad, torch.autocast and checkpoint."""
 
     def __init__(self):
         super().__init__()
@@ -107,7 +108,7 @@ class Regions(nn.Module):
 
 
 class Tensors(nn.Module):
-    """Tensors of every kind: tied weights, buffers that persist or not, constants in the code."""
+    """Has tensors of every kind: tied weights, buffers that persist or not, constants in the code."""
 
     def __init__(self):
         super().__init__()
@@ -130,7 +131,8 @@ class Tensors(nn.Module):
 
 
 class Functional(nn.Module):
-    """Counts on; exported, and then made free of changes in place."""
+    """Adds to a buffer in each step. The exported program is converted to functional form, without in-place
+    writes."""
 
     def __init__(self):
         super().__init__()
@@ -144,7 +146,8 @@ class Functional(nn.Module):
 
 
 class Statistics(Functional):
-    """Whose functional form fails in PyTorch, too: autograd keeps the statistics that are written to."""
+    """Its functional form fails in PyTorch, too: autograd saves the running statistics, which are overwritten
+    later."""
 
     def __init__(self):
         super().__init__()
@@ -152,7 +155,7 @@ class Statistics(Functional):
 
 
 class Course(nn.Module):
-    """Chooses by a value."""
+    """Chooses a branch by a value."""
 
     def __init__(self):
         super().__init__()
@@ -209,8 +212,9 @@ PROGRAMS = {
 FUNCTIONAL = ["functional", "statistics", "writes_input_functional"]
 REFUSED = ["statistics", "course"]
 
-# Modules of modules.py that torch.export refuses, that take arguments which are no tensors, or that use a
-# weight twice under autocast: an exported program casts it twice, and sums its gradients in another type.
+# Modules of modules.py that torch.export refuses, that have arguments other than tensors, or that use a
+# weight twice under autocast: the exported program casts the weight twice, and sums its gradients in another
+# type.
 LEFT_OUT = ["ctc", "settings", "settings_none", "returns_argument", "autocast_bf16", "autocast_f16"]
 MODELS = ["mlp_scripted", "resnet_scripted", "gpt_scripted", "unet_scripted", "lstm_scripted"]
 
@@ -220,7 +224,7 @@ def tensors_in(value) -> list[Tensor]:
 
 
 def alone(tensors: list[Tensor]) -> list[Tensor]:
-    """The values, each on a storage of its own."""
+    """Returns copies of the tensors, each with its own storage."""
     return [tensor.detach().resolve_conj().resolve_neg().clone() for tensor in tensors]
 
 

@@ -3,8 +3,8 @@
     rematlas capture large:llama3_8b --device meta --device-profile h100 --optimizer adamw -o llama.graph.json
 
 Each function returns (model, args, kwargs) for one training step, on the meta device, in bf16 unless it says
-otherwise. The numbers of the configurations are those that the models' authors have published. With
-`small=True` the same model has two narrow layers, can be trained on a laptop, and lies on the cpu.
+otherwise. The configurations are those that the models' authors have published. With `small=True` the model
+has two narrow layers on the CPU, and can be trained on a laptop.
 """
 
 import torch
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 
 def causal(config, batch: int, length: int, small: dict | None):
-    """A language model that is trained on its own input."""
+    """Returns the step of a language model that is trained on its own input."""
     if small is not None:
         for name, value in small.items():
             setattr(config, name, value)
@@ -65,7 +65,7 @@ def qwen3_8b(batch: int = 1, length: int = 2048, small: bool = False):
 
 
 def qwen3_30b_a3b(batch: int = 1, length: int = 2048, small: bool = False):
-    """Qwen3 30B-A3B, a mixture of 128 experts of which each token takes 8 (Yang et al., 2025, table 2)."""
+    """Qwen3 30B-A3B, a mixture of 128 experts; each token uses 8 of them (Yang et al., 2025, table 2)."""
     config = transformers.Qwen3MoeConfig(
         hidden_size=2048,
         intermediate_size=6144,
@@ -158,8 +158,8 @@ def whisper_large(batch: int = 1, length: int = 448, small: bool = False):
 
 
 class JointBlock(nn.Module):
-    """Image and text with weights of their own attend to each other; what a timestep says scales and gates
-    both (Esser et al., 2024, figure 2)."""
+    """A transformer block with separate weights for image and text, which attend to each other. An embedding
+    of the timestep scales and gates both (Esser et al., 2024, figure 2)."""
 
     def __init__(self, width: int, heads: int):
         super().__init__()
@@ -195,7 +195,7 @@ class JointBlock(nn.Module):
 
 
 class DiffusionTransformer(nn.Module):
-    """Predicts the velocity of a rectified flow from a noisy latent image; the loss is the squared error."""
+    """Predicts the velocity of a rectified flow from a noisy latent image. The loss is the squared error."""
 
     def __init__(self, depth: int, heads: int, latent: int, text_width: int):
         super().__init__()

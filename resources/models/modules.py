@@ -5,7 +5,7 @@ tensor arithmetic that models are made of. The tests capture and replay them all
     modules.py OUTDIR                all of them, with OUTDIR/modules.json, the table
     modules.py OUTDIR --only conv1d  one of them
 
-Beside each NAME.pt lies NAME.json with the input specifications that `rematlas capture --input` takes, in
+Beside each NAME.pt is NAME.json with the input specifications that `rematlas capture --input` takes, in
 order. Modules of torch.nn are scripted; functions of tensors and a weight are traced.
 """
 
@@ -30,7 +30,7 @@ DTYPES = {
 
 
 class Apply(nn.Module):
-    """A function of the inputs and of one weight, which comes last."""
+    """Applies a function to the inputs and to one weight, which is the last argument."""
 
     def __init__(self, function: Callable, *shape: int, dtype=torch.float32):
         super().__init__()
@@ -111,7 +111,7 @@ class LossInside(nn.Module):
 
 
 class Normalized(nn.Module):
-    """Targets in the terms of a distribution, from a second input."""
+    """Computes losses whose targets are a distribution: the second input, normalized."""
 
     def __init__(self, kind: str):
         super().__init__()
@@ -231,7 +231,7 @@ class Filtered(nn.Module):
         return self.pick(self.inner(x))
 
 
-# Ops that the tests define; each does more than this says.
+# Ops that the tests define. Each does something that its schema does not declare.
 UNDECLARED = torch.library.Library("rematlas_test", "DEF")
 for undeclared in ("writes_argument", "returns_argument", "shares_memory"):
     UNDECLARED.define(f"{undeclared}(Tensor x) -> Tensor")
@@ -255,7 +255,7 @@ class SharesMemory(nn.Module):
 
 
 class Repeated(nn.Module):
-    """Cannot be captured: how often its loop runs depends on the data."""
+    """Cannot be captured, because the number of iterations of its loop depends on the data."""
 
     def __init__(self):
         super().__init__()
@@ -268,7 +268,7 @@ class Repeated(nn.Module):
 
 
 class Indexed(nn.Module):
-    """Rows by number, where the program is scripted."""
+    """Selects rows by their numbers, in scripted code."""
 
     def __init__(self):
         super().__init__()
@@ -279,7 +279,7 @@ class Indexed(nn.Module):
 
 
 class Checked(nn.Module):
-    """Cannot be captured: a check of the data, though it holds in every sensible step."""
+    """Cannot be captured, because it checks the data. The check succeeds in every sensible step."""
 
     def forward(self, x: Tensor) -> Tensor:
         if bool(torch.isnan(x).any()):
@@ -288,14 +288,14 @@ class Checked(nn.Module):
 
 
 class LossRead(nn.Module):
-    """Cannot be captured: a number that changes with the data is read."""
+    """Cannot be captured, because it reads a number that depends on the data."""
 
     def forward(self, x: Tensor) -> Tensor:
         return x * float(x.sum())
 
 
 class WeightRead(nn.Module):
-    """Cannot be captured: a number that changes with the weights is read."""
+    """Cannot be captured, because it reads a number that depends on the weights."""
 
     def __init__(self):
         super().__init__()
@@ -306,7 +306,7 @@ class WeightRead(nn.Module):
 
 
 class Settings(Outputs):
-    """Arguments that are no tensors."""
+    """Has arguments other than tensors."""
 
     def forward(
         self,
@@ -328,7 +328,7 @@ class Settings(Outputs):
 
 
 class Lengths(nn.Module):
-    """Cannot be captured: the lengths in a batch settle what is run."""
+    """Cannot be captured, because the ops depend on the lengths in the batch."""
 
     def __init__(self):
         super().__init__()
@@ -349,7 +349,7 @@ class ListIn(Outputs):
 
 
 class AutocastNorm(Apply):
-    """Activations in bfloat16, statistics in float32."""
+    """Has activations in bfloat16 and statistics in float32."""
 
     def __init__(self, affine: bool):
         super().__init__(F.conv2d, 4, 4, 3, 3)
@@ -361,8 +361,8 @@ class AutocastNorm(Apply):
 
 
 class AutocastScript(nn.Module):
-    """Mixed precision with an island in float32. Scripted code casts no optional arguments: the layers have
-    no bias."""
+    """Mixed precision with a part in float32. The layers have no bias, because scripted code under autocast
+    does not cast optional arguments."""
 
     def __init__(self):
         super().__init__()
@@ -386,7 +386,8 @@ class AutocastHalfScript(AutocastScript):
 
 
 class ImageNet(nn.Module):
-    """Convolutions, statistics, pooling and a shortcut; channels-last where asked for."""
+    """Has convolutions, statistics, pooling and a shortcut. With `channels_last`, tensors have the
+    channels-last layout."""
 
     def __init__(self, channels_last: bool = False):
         super().__init__()
@@ -547,7 +548,7 @@ def image(*shape: int, dtype: str = "f32"):
 
 
 def given(value: str):
-    """An argument that is no tensor."""
+    """Returns (None, value) for an argument that is not a tensor."""
     return None, value
 
 

@@ -5,9 +5,9 @@ replay them all.
     whole_models.py OUTDIR                  all of them, traced and scripted
     whole_models.py OUTDIR --only resnet50  one of them
 
-Depth and structure are the published ones or a few blocks of them; widths and inputs are small. Dropout and
-stochastic depth are on. Beside each NAME_FORM.pt lies NAME_FORM.json with the input specifications that
-`rematlas capture --input` takes. Those of torchvision are built without weights; nothing is downloaded.
+Depth and structure are as published, or a few of the published blocks; widths and inputs are small. Dropout
+and stochastic depth are on. Beside each NAME_FORM.pt is NAME_FORM.json with the input specifications that
+`rematlas capture --input` takes. Models of torchvision have random weights; nothing is downloaded.
 """
 
 import argparse
@@ -43,7 +43,7 @@ class Rotary(nn.Module):
 
 
 class GroupedQueryAttention(nn.Module):
-    """Several query heads share a key and a value head (Ainslie et al., 2023)."""
+    """Attention in which several query heads share a key head and a value head (Ainslie et al., 2023)."""
 
     def __init__(self, width: int, heads: int, shared: int, length: int):
         super().__init__()
@@ -66,7 +66,7 @@ class GroupedQueryAttention(nn.Module):
 
 
 class SwiGlu(nn.Module):
-    """Shazeer, 2020, equation 6."""
+    """The feed-forward layer of Shazeer (2020), equation 6."""
 
     def __init__(self, width: int, middle: int):
         super().__init__()
@@ -149,8 +149,8 @@ class Mixer(nn.Module):
 
 
 class LanguageModel(nn.Module):
-    """A recurrent language model with tied embeddings (Zaremba et al., 2014; Press and Wolf, 2017). It is
-    given the state that the text before left, and returns the logits and the new state."""
+    """A recurrent language model with tied embeddings (Zaremba et al., 2014; Press and Wolf, 2017). Its
+    inputs are the text and the state after the previous text; it returns the logits and the new state."""
 
     def __init__(self, width: int, vocabulary: int, layers: int):
         super().__init__()
@@ -166,7 +166,8 @@ class LanguageModel(nn.Module):
 
 
 class FourierLayer(nn.Module):
-    """Weights on the lowest frequencies beside a pointwise path (Li et al., 2021, figure 2)."""
+    """A layer with a path of weights on the lowest frequencies, and a pointwise path (Li et al., 2021, figure
+    2)."""
 
     def __init__(self, width: int, modes: int):
         super().__init__()
@@ -185,7 +186,7 @@ class FourierLayer(nn.Module):
 
 
 class FourierOperator(nn.Module):
-    """Fourier neural operator on a square, with the coordinates as two further channels."""
+    """Fourier neural operator on a square, with the coordinates as two additional channels."""
 
     def __init__(self, layers: int, width: int, modes: int, size: int):
         super().__init__()
@@ -201,9 +202,9 @@ class FourierOperator(nn.Module):
 
 
 class Experts(nn.Module):
-    """Each expert sees a fixed number of tokens, so that no shape depends on the data: those at positions
-    that are drawn once and for all (as in Roller et al., 2021), or those it scores highest (expert choice,
-    Zhou et al., 2022)."""
+    """A mixture of experts in which each expert gets a fixed number of tokens, so no shape depends on the
+    data. An expert gets the tokens at fixed random positions (as in Roller et al., 2021), or those with the
+    highest scores (expert choice, Zhou et al., 2022)."""
 
     def __init__(self, width: int, experts: int, length: int, chosen: bool):
         super().__init__()
@@ -255,14 +256,14 @@ class MixtureOfExperts(nn.Module):
 
 
 def convnext() -> nn.Module:
-    """The depths of ConvNeXt-T."""
+    """A small ConvNeXt with the depths of ConvNeXt-T."""
     widths = [16, 32, 64, 128, None]
     stages = [CNBlockConfig(widths[i], widths[i + 1], depth) for i, depth in enumerate([3, 3, 9, 3])]
     return ConvNeXt(stages, stochastic_depth_prob=0.2, num_classes=10)
 
 
 def vit() -> nn.Module:
-    """The depth of ViT-B."""
+    """A small vision transformer with the depth of ViT-B."""
     return vision.VisionTransformer(
         image_size=32, patch_size=8, num_layers=12, num_heads=4, hidden_dim=48, mlp_dim=96, dropout=0.1, attention_dropout=0.1,
         num_classes=10,
@@ -270,7 +271,7 @@ def vit() -> nn.Module:
 
 
 def swin() -> nn.Module:
-    """The depths of Swin-T."""
+    """A small Swin transformer with the depths of Swin-T."""
     return vision.SwinTransformer(
         patch_size=[2, 2], embed_dim=16, depths=[2, 2, 6, 2], num_heads=[2, 2, 4, 4], window_size=[4, 4], dropout=0.1,
         attention_dropout=0.1, stochastic_depth_prob=0.2, num_classes=10,

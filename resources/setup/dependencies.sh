@@ -1,5 +1,6 @@
-# This file lists every dependency with the version that is needed. Scripts and the Makefile source it. After a
-# change of a Python package run lock.sh, which notes the digests of all files that setup.sh then installs.
+# This file lists every dependency with the version that is needed. Scripts and the Makefile source it. After
+# the version of a Python package changes, run lock.sh: it notes the digests of all files that setup.sh
+# installs.
 
 # Debian packages are written NAME or NAME>=VERSION. VERSION is the lowest version that is known to work;
 # Debian 12 has all of them.

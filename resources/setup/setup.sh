@@ -50,9 +50,9 @@ install_packages() {
     [ -z "$missing" ] || fail "too old in this release of the system (see resources/setup/dependencies.sh):" $missing
 }
 
-# Makes the environment $1 with the packages of the lock file $2, unless it has them. A file with another
-# digest than the lock file's is refused. The function uses uv, which takes a third of pip's time. If uv fails,
-# the function uses pip, because uv does not know all of pip's settings and may then not find the packages.
+# Makes the environment $1 with the packages of the lock file $2, unless it has them. Files whose digest
+# differs from the lock file are refused. The function uses uv, which takes a third of pip's time. If uv
+# fails, the function uses pip: uv does not know all of pip's settings, so it cannot always find the packages.
 make_environment() {
     local venv=$root/$1 lock=$here/locks/$2.txt stamp=$root/$1/rematlas-packages
     cmp -s "$lock" "$stamp" && return

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """The main job, end to end, on two example models.
 
-For a ResNet-50 and a 12-layer GPT: export to TorchScript, capture the training step, inspect it, sweep time
-against memory, solve at 60 % of the peak without recomputation, check, train two steps with verification,
-draw. Everything lands in out/. With a display, the explorer opens on the result.
+For a ResNet-50 and a 12-layer GPT, this script exports the model to TorchScript, captures and inspects its
+training step, sweeps time against memory, solves at 60 % of the peak without recomputation, checks the plan,
+trains two steps with verification, and draws pictures. All files are written to out/. With a display, the
+explorer opens on the result.
 """
 
 import argparse
@@ -25,7 +26,7 @@ class Tour:
         self.out = out
 
     def run(self, *arguments: object, quiet: bool = False) -> str:
-        """Runs one command of ours, shows it, and stops the tour when it fails."""
+        """Runs one of our commands and prints it. Stops the tour if the command fails."""
         command = [str(a) for a in arguments]
         print("  $ " + " ".join(Path(c).name if c.startswith("/") else c for c in command), flush=True)
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=self.out)
@@ -39,7 +40,7 @@ class Tour:
         return self.run(self.programs / "rematlas", *arguments, quiet=quiet)
 
     def export(self, name: str) -> list[str]:
-        """The input specifications of the exported model."""
+        """Exports the model. Returns its input specifications."""
         self.run(sys.executable, ROOT / "resources/models/export.py", self.out, "--only", name)
         specs = json.loads((self.out / f"{name}.json").read_text())
         return specs["inputs"] if isinstance(specs, dict) else specs

@@ -77,7 +77,7 @@ bool Arena::anything_held() const {
 bool Arena::reserve() {
     if (base_ || take_over()) return true;
     give_way(memory_.device);
-    memory_.trim();  // returns memory that earlier steps left
+    memory_.trim();  // returns unused memory of earlier steps to the system
     char* base = static_cast<char*>(memory_.reserve(static_cast<std::size_t>(bytes_)));
     std::unique_lock lock(registry().mutex);
     base_ = base;
@@ -85,8 +85,8 @@ bool Arena::reserve() {
     return base != nullptr;
 }
 
-/// Takes a block of memory from an idle arena: the smallest one that is large enough. Returns false if there
-/// is none.
+/// Takes over the block of memory of an idle arena: the smallest block that is large enough. Returns false if
+/// no block is.
 bool Arena::take_over() {
     Registry& all = registry();
     std::unique_lock lock(all.mutex);
@@ -117,7 +117,7 @@ void Arena::end_step() {
     in_step_ = false;
 }
 
-/// Finds the requests that this step must refuse, because bytes of their place are still held.
+/// Finds the requests that this step must refuse, because some of the bytes planned for them are still held.
 void Arena::find_refused() {
     refused_.clear();
     for (const auto& holder : holders_) {

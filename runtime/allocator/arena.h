@@ -4,17 +4,17 @@
 //     auto arena = Arena::create(requests, plan_requests(requests), host_memory());
 //     if (arena->begin_step()) ...             // allocates the arena's memory if it has none
 //     void* data = arena->take(bytes);         // null: the request is not as planned; ask the system
-//     Arena::give_back(data);                  // from any thread, at any time; ignores memory of no arena
+//     Arena::give_back(data);                  // from any thread, at any time; ignores other memory
 //     arena->end_step();
 //
 // Memory that is still held is never handed out again: a request is served only after all earlier requests at
-// the same bytes have been given back. The first request that deviates from the plan, because its size or the
-// number of requests differs or because its place is not free, ends the service until the next step. Tensors
-// that are still held when a step begins (results that the caller keeps) keep their bytes; only the requests
-// that are planned at these bytes are refused. Between steps an arena whose memory nobody holds gives this
-// memory to other arenas that need it: the arenas of alternating steps share one block. Threads: one thread
-// takes memory, any thread may give memory back. The memory lives until the owner of the arena and the last
-// holder of a part of it are gone.
+// the same bytes have been given back. A request deviates from the plan if its size differs, if the plan has
+// no further request, or if memory that this step took at the same bytes is still held. After the first
+// deviation the arena serves no request until the next step. Tensors that are still held when a step begins
+// (results that the caller keeps) keep their bytes; only the requests that are planned at these bytes are
+// refused. Between steps, an arena can take over the memory of an arena whose memory nobody holds. So the
+// arenas of alternating steps share one block. Threads: one thread takes memory, any thread may give memory
+// back. The memory is freed once the owner has retired the arena and all memory has been given back.
 #pragma once
 
 #include <atomic>
@@ -83,7 +83,7 @@ class Arena {
     std::vector<std::int32_t> place_;  ///< per request: its place; requests with equal offsets share a place
     std::unordered_map<std::int64_t, std::int32_t> places_;  ///< places by offset
     std::vector<std::atomic<std::int32_t>> holders_;         ///< per place: the request that holds it
-    std::vector<std::uint8_t> refused_;  ///< per request: whether this step refuses it; may be empty
+    std::vector<std::uint8_t> refused_;  ///< per request: whether this step refuses it; empty if it has none
     std::size_t next_ = 0;
     bool on_plan_ = false;
     bool in_step_ = false;

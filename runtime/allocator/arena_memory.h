@@ -15,11 +15,12 @@ struct ArenaMemory {
     std::function<void*(std::size_t bytes)> reserve = {};  ///< returns null when there is no memory
     std::function<void(void* memory, std::size_t bytes)> release = {};
     std::function<void()> trim = [] {};  ///< gives unused memory of the process back to the system
-    /// Called before a step. Makes the step wait until other queues no longer use memory that was given back.
+    /// Called before a step. Makes the step wait until other queues (streams) no longer use memory that was
+    /// given back.
     std::function<void()> await_users = [] {};
 };
 
-/// Returns functions that reserve host memory in separate pages, which are large if the system supports that.
+/// Returns functions that reserve host memory by mmap, in huge pages if the system has them.
 ArenaMemory host_memory();
 
 }  // namespace rematlas

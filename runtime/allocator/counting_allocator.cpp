@@ -33,7 +33,7 @@ int kept_heaps = 0;  ///< guarded by `malloc_limits`
 /// The caller must hold `malloc_limits`.
 void set_malloc_limits() {
     if (!heap_is_kept)
-        mallopt(M_MMAP_THRESHOLD, 32 << 20);  // otherwise blocks beyond 128 KiB would lie outside the heap
+        mallopt(M_MMAP_THRESHOLD, 32 << 20);  // otherwise malloc would map blocks beyond 128 KiB separately
     mallopt(M_TRIM_THRESHOLD, heap_is_kept || kept_heaps > 0 ? -1 : 64 << 20);
 }
 
@@ -58,7 +58,7 @@ struct Header {
     bool mapped;  ///< the block has its own mapping and is not from the heap
 };
 
-/// The smallest block that is worth pages of its own.
+/// In bytes. A smaller block never gets pages of its own (see `OwnPages`).
 constexpr std::size_t smallest_mapped = std::size_t{1} << 20;
 thread_local int own_pages = 0;  ///< number of OwnPages objects of this thread
 std::atomic<int> own_pages_everywhere{0};
@@ -90,8 +90,8 @@ void free_block(Header* block) {
 }
 
 /// The seal shows that a block is from this allocator. libtorch's own allocator may have handed out blocks
-/// earlier, which oneDNN gives back through the raw interface. Reading in front of such a block is safe: the
-/// block is aligned to 64 bytes too, and malloc's bookkeeping lies in front of it.
+/// earlier, which oneDNN gives back through the raw interface. Reading the 64 bytes before such a block is
+/// safe: malloc's bookkeeping precedes the block, and the block is aligned to 64 bytes.
 std::uint64_t seal_of(const void* block) {
     return reinterpret_cast<std::uintptr_t>(block) ^ 0x9e3779b97f4a7c15u;
 }
@@ -118,7 +118,7 @@ void count(std::int64_t bytes) {
     raise(bytes_step_peak, now);
 }
 
-/// Returns the place in front of `data` where blocks of this allocator have their header (see `is_ours`).
+/// Returns the address that the header has if `data` is from this allocator (see `is_ours`).
 Header* header_of(void* data) {
     return reinterpret_cast<Header*>(static_cast<char*>(data) - header);
 }
@@ -182,9 +182,9 @@ void CountingAllocator::install(Heap heap) {
         c10::SetCPUAllocator(&allocator, /*priority=*/100);
         if (heap == Heap::callers) return;
         heap_is_kept = true;
-        // Memory that was once touched stays with the process. If it were returned after every large tensor,
-        // each step would cause page faults for it again. They would take longer than many of the operations
-        // and make their times vary.
+        // The process keeps memory that it has touched. If malloc returned it to the system after every large
+        // tensor, each step would cause page faults again. Page faults take longer than many ops, and make
+        // the measured times of ops vary.
         std::lock_guard lock(malloc_limits);
         mallopt(M_MMAP_MAX, 0);
         set_malloc_limits();

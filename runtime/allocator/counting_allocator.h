@@ -5,8 +5,8 @@
 //     ... run something ...
 //     CountingAllocator::peak();                    // the most bytes alive since reset_peak()
 //
-// Within a scope of a StepMemory, requests that are planned are served at their planned addresses; they count
-// like others. The allocator counts the bytes that tensors ask for, without malloc's rounding. Threads: any;
+// Within a scope of a StepMemory, planned requests are served at their planned addresses, and counted like
+// all others. The allocator counts the bytes that tensors ask for, without malloc's rounding. Threads: any;
 // counters are atomic.
 #pragma once
 
@@ -18,8 +18,8 @@ namespace rematlas {
 
 class CountingAllocator {
   public:
-    /// Says whether malloc keeps all memory that the system gave it (`kept`), or the settings of the process
-    /// stay in force (`callers`).
+    /// `kept`: malloc keeps all memory that the system gave it. `callers`: malloc's settings stay as the
+    /// process has them.
     enum class Heap { kept, callers };
     /// Makes this class libtorch's allocator of host memory for the rest of the process. Further calls do
     /// nothing.
@@ -38,16 +38,16 @@ class CountingAllocator {
     /// separately, from 0. With null, all memory is counted together. reset_peak() does nothing on a thread
     /// for which `is_apart` returns true.
     static void count_apart(bool (*is_apart)());
-    static std::int64_t apart();  ///< bytes alive that are counted apart; negative if more were freed than
-                                  ///< taken
+    static std::int64_t apart();  ///< bytes alive that are counted separately; negative if more were freed
+                                  ///< than taken
 
     /// A second peak, for code that watches the process: the most bytes alive since the last
     /// reset_watermark(). Rematlas itself never resets this peak.
     static std::int64_t watermark();  ///< in bytes
     static void reset_watermark();
 
-    /// A third peak, with which the process measures each training step. Returns the most bytes alive since
-    /// the last call of this function.
+    /// A third peak, which measures each training step. Returns the most bytes alive since the last call of
+    /// this function.
     static std::int64_t take_step_peak();
 
     /// While an object of this class lives, each large block has pages of its own, which return to the system
@@ -65,10 +65,10 @@ class CountingAllocator {
         For whom_;
     };
 
-    /// While an object of this class lives, the heap keeps all memory that the system gave it. Otherwise
-    /// malloc would return much of the free memory at the heap's end, and take it again in each step that
-    /// drops tensors and makes them again. Afterwards malloc has the limits that it would choose by itself
-    /// after it has freed a large block.
+    /// While an object of this class lives, the heap keeps all memory that the system gave it. Otherwise, in
+    /// a step that frees tensors and makes them again, malloc would return the free memory at the end of the
+    /// heap to the system and soon ask for it again. Afterwards malloc has the thresholds that it sets by
+    /// itself once it has freed a block of 32 MiB.
     class KeptHeap {
       public:
         KeptHeap();

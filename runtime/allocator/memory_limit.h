@@ -25,21 +25,21 @@ class RoomMaker {
     /// Must be called before any thread takes `bytes`. May free other memory; throws if the bytes must not be
     /// taken.
     virtual void before_allocation(std::int64_t bytes) = 0;
-    /// Must be called when the device had no memory for `bytes`. Frees other memory, as many bytes as are
-    /// missing if it can. Returns false if nothing is left to free. The allocator must hold no lock during
-    /// the call.
+    /// Must be called when the device had no memory for `bytes`. Frees other memory: if possible, the bytes
+    /// that are missing. Returns false if nothing is left to free. The allocator must hold no lock during the
+    /// call.
     virtual bool give_way(std::int64_t bytes) = 0;
-    /// Makes room for `bytes`, which will be taken in pieces. Returns nullopt if there is room for them; else
-    /// a text that says how much is missing, and the caller must do without the bytes.
+    /// Makes room for `bytes`, which will be taken in pieces. Returns nullopt if there is room. Otherwise
+    /// returns a text that says how much is missing; the caller must then not take the bytes.
     virtual std::optional<std::string> make_room(std::int64_t bytes) = 0;
     /// If the room maker has replaced a storage's pointer by `pointer`, returns the allocator's pointer; else
     /// returns `pointer`.
     virtual const c10::DataPtr& behind(const c10::DataPtr& pointer) const = 0;
     /// Returns a meter of the bytes that would be alive if nothing had been freed to make room.
     virtual MemoryMeter& without_it() = 0;
-    /// `hold` and `keep` make the memory of these tensors present. The memory is then not freed to make room:
-    /// after `hold` as long as the result lives, after `keep` for ever. `who`: the name that error messages
-    /// give to the work that follows.
+    /// `hold` and `keep` make these tensors again if their memory was freed. Afterwards their memory is not
+    /// freed to make room: after `hold` as long as the result lives, after `keep` for ever. `who`: the name
+    /// that error messages give to the work that follows.
     virtual std::shared_ptr<void> hold(c10::ArrayRef<at::Tensor> tensors, const char* who) = 0;
     virtual void keep(c10::ArrayRef<at::Tensor> tensors) = 0;
     /// Must be called before something other than the program's ops changes the contents of these tensors.
@@ -48,16 +48,16 @@ class RoomMaker {
 
 class MemoryLimit {
   public:
-    /// Makes `maker` the room maker that allocators ask; with null, they ask none. Returns the previous room
-    /// maker. `maker` must stay valid until another one is set and all its calls have returned.
+    /// Makes `maker` the room maker that allocators ask. With null, allocators ask none. Returns the previous
+    /// room maker. `maker` must stay valid until the next `set` and until all its calls have returned.
     static RoomMaker* set(RoomMaker* maker);
     /// Returns how often a room maker was set.
     static std::uint64_t changes();
     /// Returns the room maker of this memory, or null if this memory is not limited.
     static RoomMaker* maker(int memory);
 
-    /// While an Attempt lives, the room maker refuses requests of this thread for which there is no room; the
-    /// caller then does without the memory. For other threads the room maker may exceed its limit.
+    /// While an Attempt lives, the room maker refuses those requests of this thread for which there is no
+    /// room; the caller can go on without the memory. For other threads the room maker may exceed its limit.
     class Attempt {
       public:
         Attempt();

@@ -3,12 +3,12 @@
 //
 //     StepMemory memory(host_memory());
 //     memory.begin_step(key);                      // a number that identifies what will run
-//     { StepMemory::Scope scope(&memory); ... }    // serves this thread's allocations; several may follow
+//     { StepMemory::Scope scope(&memory); ... }    // serves this thread's allocations; can be repeated
 //     memory.end_step();                           // a logged step is planned here
 //     memory.report();
 //
-// If a step makes other requests than were logged, the system serves them from there on, and the next step is
-// logged again. The system also serves a step whose arena does not fit next to the memory that is held.
+// If a step makes another request than was logged, the system serves this request and all later ones, and the
+// next step is logged again. The system also serves a step whose arena does not fit beside the memory in use.
 // Results that the caller still holds when the next step begins are safe (see arena.h). The device's
 // allocator asks `StepMemory::active()` first, and reports each request that it had to serve itself. Threads:
 // the steps of one StepMemory must follow one another; any thread may give memory back.
@@ -27,8 +27,8 @@ namespace rematlas {
 
 struct StepMemoryReport {
     std::int64_t arena_bytes = 0;         ///< 0 if there is no arena, or if it did not fit
-    std::int64_t system_allocations = 0;  ///< requests of the last step's scopes that the system served
-    std::int64_t deviations = 0;          ///< number of planned steps that made other requests
+    std::int64_t system_allocations = 0;  ///< requests of the last step that the system served
+    std::int64_t deviations = 0;          ///< number of steps that made other requests than planned
 };
 
 struct RequestLog;
@@ -40,9 +40,9 @@ class StepMemory {
     StepMemory& operator=(const StepMemory&) = delete;
     ~StepMemory();
 
-    /// `key` says what the step does. If it differs from the key of the previous step, all memory is planned
-    /// anew, and this step is logged. `most`: a limit for the arena; if the arena would be larger, planning
-    /// takes more effort.
+    /// `key` identifies what the step does. If it differs from the key of the previous step, all memory is
+    /// planned anew, and this step is logged. `most`: the bytes that the arena should not exceed. If it does,
+    /// it is planned again with more effort.
     void begin_step(std::uint64_t key, std::int64_t most = std::numeric_limits<std::int64_t>::max());
     /// Ends the step. If an error prevents this call, the next `begin_step` drops the log.
     void end_step();

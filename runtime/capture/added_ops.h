@@ -42,13 +42,15 @@ class AddedOps {
                    const Operand& like);
     /// Lets the op `added` write over the tensor of the operand `before`. The result is the operand `after`.
     void overwrite(int before, int after, Added& added) const;
-    /// Says whether an op of the step makes the tensor. Only such a tensor may be written over in place.
+    /// Says whether an op of the step makes the tensor. Only a tensor that an op makes can be overwritten in
+    /// place.
     bool made_by_of(TensorId tensor) const;
-    /// Adds a state called `name`, and an op behind `after` that copies the operand `value` to this state.
+    /// Adds a state called `name` with the geometry and type of `number`, and an op behind `after` that
+    /// copies the operand `value` to this state.
     void tell(const char* name, int value, const Operand& number, OpId after);
     /// Says for each op whether `last` depends on it.
     std::vector<std::uint8_t> leading_to(OpId last) const;
-    /// Returns a tensor without bytes that the op makes. An op that reads this tensor must run after `op`.
+    /// Returns an output of `op` that has no bytes. An op that reads this output must run after `op`.
     TensorId end_of(OpId op);
     /// Inserts all added ops into the step.
     void put_in_order();

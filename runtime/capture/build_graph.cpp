@@ -52,9 +52,9 @@ class Builder {
                 if (operand != no_operand && value_of(operand) >= 0) visit(value_of(operand));
     }
 
-    /// Gives constants with equal contents one tensor. In a step with collectives short constants stay apart:
-    /// numbers such as the first row of a rank's part are equal by chance, and the ranks' graphs must be
-    /// equal.
+    /// Gives constants with equal contents one tensor. In a step with collectives, short constants are not
+    /// merged: two numbers (for example, the index of a rank's first row and a size) can be equal on one rank
+    /// and differ on another, and the graphs of all ranks must be equal.
     void unite_constants() {
         constexpr std::int64_t is_short = 64;  // bytes
         const bool with_others =
@@ -166,8 +166,7 @@ class Builder {
     }
 
     /// Finds the tensors that the caller holds while its loss runs: the outputs and the new contents of
-    /// buffers. These tensors are not recomputed: that would free no memory, because the caller still holds
-    /// them.
+    /// buffers. They are not recomputed, because the caller still holds their memory.
     void find_handed_out() {
         has_caller_s_loss_ =
             std::any_of(recording_.ops.begin(), recording_.ops.end(),
@@ -253,9 +252,9 @@ class Builder {
         return TensorId(static_cast<std::int32_t>(step_.graph.tensors.size() - 1));
     }
 
-    /// Keeps two kinds of ops on their side of the loss: ops whose value the program reads in its forward to
-    /// decide how to continue, and random ops of the backward, which must draw their numbers after the loss
-    /// has drawn its own.
+    /// Orders two kinds of ops relative to the loss. Ops whose value the program reads in its forward, to
+    /// decide how to continue, must run before the loss. Random ops of the backward must draw their numbers
+    /// after the loss has drawn its own.
     void keep_to_its_half(const RecordedOp& recorded, Op& op) {
         const bool is_loss = recorded.tape.name == output_gradients_op;
         if (is_loss) {
@@ -308,7 +307,7 @@ class Builder {
             const int operand = recording_.outputs[i];
             tape.outputs.push_back(operand == no_operand ? no_operand : operand_of_[operand]);
             // An output that nobody holds when the backward begins is no result of the step. It can be freed
-            // after the loss, which reads it.
+            // once the loss has read it.
             const bool held = recording_.outputs_held.empty() || recording_.outputs_held[i];
             if (operand != no_operand && held) results.insert(tape.operands[tape.outputs.back()].tensor);
         }
@@ -329,7 +328,7 @@ class Builder {
     Recording recording_;
     const std::function<std::int64_t(std::int64_t)>& footprint_;
     std::map<int, int> newest_;  ///< per overwritten storage (by its first version): its last version
-    std::set<int> mutated_;      ///< persistent values that one op writes and no other touches
+    std::set<int> mutated_;      ///< parameters and buffers that one op writes and no other op uses
     std::vector<std::uint8_t> needed_, read_, live_;
     std::vector<TensorId> tensor_of_;
     std::set<TensorId> handed_out_;

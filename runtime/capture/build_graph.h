@@ -21,7 +21,7 @@ struct CapturedStep {
 ///   - any other write: the new contents are a tensor, which is copied to the buffer when the step ends.
 /// If the program reads a value in its forward, the op that makes the value also makes a tensor without
 /// bytes, which the caller's loss reads. So every schedule runs that op before the loss. `footprint` returns
-/// the bytes that a storage of the given size takes on the device; the tensors of the graph have these bytes.
+/// the bytes that a storage of the given size takes on the device: the size of a tensor in the graph.
 CapturedStep build_graph(
     const Recording& recording,
     const std::function<std::int64_t(std::int64_t)>& footprint = [](std::int64_t bytes) { return bytes; });

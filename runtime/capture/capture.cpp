@@ -26,7 +26,7 @@ struct Reference {
     std::unique_ptr<GeneratorState> generator;
 };
 
-/// The recorded model, with the optimizer that its author would train it with.
+/// The recorded model, and an optimizer that updates it if the step contains updates.
 struct Original {
     Model& model;
     std::optional<OriginalOptimizer> optimizer;
@@ -77,9 +77,9 @@ Result<void> check_replay(std::span<const Step> steps, Executor& executor,
 }
 
 /// Runs a further step of the original and the replay with other inputs and weights. Fails if their results
-/// differ, for example because the program reads values without a dispatched op, which are constants in the
-/// recording. Guarded values that change make the step fail too. `gradients`: before the call those of the
-/// previous step, after the call those of this step.
+/// differ. They differ, for example, if the program reads values without a dispatched op: the recording has
+/// such values as constants. The call also fails if a guarded value changes. `gradients` holds the gradients
+/// of the previous step before the call, and those of this step after the call.
 Result<void> check_further_step(std::span<const Step> steps, Executor& executor,
                                 const std::vector<at::Tensor>& inputs, Original& original, Model& fresh,
                                 std::vector<at::Tensor>& gradients, Loss loss, DeviceRuntime& device) {

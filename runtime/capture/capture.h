@@ -1,4 +1,4 @@
-// Captures a TorchScript model as a training graph that can be planned and replayed.
+// Captures a TorchScript model or an exported program as a training graph that can be planned and replayed.
 //
 //     auto device = open_device("cpu");
 //     Result<Graph> graph =
@@ -7,8 +7,8 @@
 //
 // The stages are load, record, check and profile. `check` replays the step on a fresh copy of the model and
 // compares outputs, gradients, buffers and the generator's state with the recorded ones, bit by bit. Then the
-// model and its replay run a second step with other inputs and other weights, and two more steps if gradients
-// depend on values that the program reads.
+// model and its replay run a second step with other inputs and other weights, and two more steps if the
+// backward reads values of tensors to decide how to compute gradients.
 #pragma once
 
 #include <filesystem>
@@ -23,8 +23,8 @@ namespace rematlas {
 Result<Graph> capture(const std::filesystem::path& model, const CaptureOptions& options,
                       DeviceRuntime& device);
 
-/// Captures with deterministic kernels. If an op has none, the capture is repeated with the kernels that
-/// libtorch has (KernelSettings::lenient), which is noted in the graph's provenance.
+/// Calls `capture` with deterministic kernels in force. If an op has no such kernel, calls `capture` again
+/// with the kernels that libtorch has (KernelSettings::lenient), and notes this in the graph's provenance.
 Result<Graph> with_deterministic_kernels(DeviceRuntime& device,
                                          const std::function<Result<Graph>()>& capture);
 

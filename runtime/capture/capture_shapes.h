@@ -2,9 +2,10 @@
 //
 //     Result<Graph> graph = capture_for("gpt2_xl.pt", {.inputs = specs}, *device_profile("h200"));
 //
-// The model runs on shape tensors of the device, so that choices that depend on the device (attention
-// kernels, fused ops) are made as on the device. Ops and tensors equal those of a capture on the device;
-// times and workspaces come from a cost model or from a profile of each op.
+// The model runs on tensors without data whose device is the real one. So libtorch makes the choices that
+// depend on the device (attention kernels, fused ops) as for tensors with data. Ops and tensors equal those
+// of a capture on the device. Times come from a cost model, or times and workspaces from a profile of each
+// op.
 #pragma once
 
 #include "core/costs/device_profile.h"
@@ -19,14 +20,14 @@ namespace rematlas {
 Result<CapturedStep> record_shapes(const std::filesystem::path& model, const CaptureOptions& options,
                                    DeviceRuntime& device);
 
-/// Makes a graph for planning without the device: the roofline model gives times and workspaces. The graph
-/// cannot be replayed, because it is not certain which kernels the device has.
+/// Makes a graph for planning without the device. Times come from the roofline model; workspaces of kernels
+/// count as zero. The graph cannot be replayed, because it is not certain which kernels the device has.
 Result<Graph> capture_for(const std::filesystem::path& model, const CaptureOptions& options,
                           const DeviceProfile& profile);
 
 /// Makes a graph to train with, for a step that may not fit on the device without a plan. The step is
-/// recorded from shapes; then each op is profiled on the device. The whole step runs for the first time, and
-/// is compared with the original, in `rematlas run --verify`.
+/// recorded from shapes; then each op is profiled on the device. The whole step first runs in
+/// `rematlas run --verify`, which compares it with the original.
 Result<Graph> capture_op_by_op(const std::filesystem::path& model, const CaptureOptions& options,
                                DeviceRuntime& device);
 

@@ -10,8 +10,8 @@
 
 namespace rematlas {
 
-/// Returns the memory format in which a copy of the operand gets the operand's strides, or nullopt if there
-/// is none.
+/// Returns the memory format in which a copy of the operand gets the operand's strides, or nullopt if no
+/// format has these strides.
 std::optional<c10::MemoryFormat> format_of(const Operand& operand);
 
 /// Returns the path of the module that owns the parameter.

@@ -41,7 +41,7 @@ torch::jit::Stack arguments_on(const TapeOp& op, const Tape& tape, c10::Device d
     return stack;
 }
 
-/// Returns the median time of five calls of `run`, which must take its arguments off the stack.
+/// Returns the median time of five calls of `run`, which must pop its arguments off the stack.
 template <class Run>
 Nanoseconds median_of_five(const torch::jit::Stack& arguments, Run&& run) {
     std::array<std::int64_t, 5> times{};

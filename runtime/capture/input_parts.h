@@ -1,4 +1,4 @@
-// The part of a storage that inputs use: a batch may be a slice of a data set that is one tensor.
+// The part of a storage that inputs use. A batch can be a slice of one tensor that holds the whole data set.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,7 +15,7 @@ struct InputPart {
 };
 
 /// Returns one part per storage, because inputs in one storage are one value. The part ranges from the first
-/// byte of all these inputs to the last.
+/// byte that any of these inputs uses to the last.
 std::unordered_map<const c10::StorageImpl*, InputPart> parts_of(const std::vector<at::Tensor>& inputs);
 
 }  // namespace rematlas

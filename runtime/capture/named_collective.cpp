@@ -7,7 +7,7 @@
 namespace rematlas {
 namespace {
 
-/// Returns the reduction as functional collectives name it; an empty text if they have no name for it.
+/// Returns the name that functional collectives have for the reduction; an empty text if they have none.
 std::string name_of_reduction(const c10::IValue& reduction) {
     switch (static_cast<c10d::ReduceOp::RedOpType>(*reduction.toCustomClass<c10d::ReduceOp>())) {
         case c10d::ReduceOp::SUM:

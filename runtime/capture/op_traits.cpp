@@ -31,8 +31,8 @@ bool contains(const std::array<std::string_view, n>& names, std::string_view nam
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Says whether kernels take the tensor as it lies in memory. A kernel of a GPU first copies a tensor that is
-/// not contiguous, and so reads its contents.
+/// Says whether kernels use the tensor without a copy. If a tensor on a GPU is not contiguous, a kernel first
+/// copies it, and so reads its contents.
 bool lies_as_kernels_take_it(const c10::IValue& value) {
     if (!value.isTensor() || value.toTensor().device().is_cpu()) return true;
     const at::Tensor& tensor = value.toTensor();

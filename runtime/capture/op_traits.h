@@ -36,15 +36,15 @@ bool overwrites_everything(const std::string& name, const std::string& overload)
 /// Returns true for aten::empty and similar operators.
 bool makes_uninitialized(const std::string& name);
 
-/// Returns true if the result's shape depends on the values of the arguments, whatever their types.
+/// Returns true if the result's shape depends on the values of the arguments, for arguments of any type.
 bool shape_depends_on_values(const std::string& name);
 
-/// Returns true if the count of numbers that the op draws from the host's generator depends on the values of
-/// its arguments, or on the drawn numbers.
+/// Returns true if the op does not always draw equally many numbers from the host's generator, because this
+/// depends on the values of its arguments or on the drawn numbers.
 bool draws_by_values(const std::string& name);
 
-/// Returns a fast digest of bytes in host memory. If two contents have the same digest, the audit that uses
-/// it misses a change; nothing else depends on it.
+/// Returns a fast digest of bytes in host memory. If the contents before and after a change have the same
+/// digest, a check that compares digests misses the change.
 std::uint64_t digest_of(const void* data, std::size_t bytes);
 
 }  // namespace rematlas

@@ -4,7 +4,7 @@
 //     std::vector<OptimizerGroup> groups{{.optimizer = *Optimizer::from("adamw")}};
 //     Result<void> added = add_optimizer(step, groups, device);
 //
-// Because the ops come early, the states can move through the device, one parameter after the other. A
+// Because the ops run early, the states can stay on the host and be fetched for one parameter at a time. A
 // gradient that only the optimizer reads is no result of the step: it is freed after its use.
 #pragma once
 
@@ -37,8 +37,8 @@ struct StepEnd {
     /// Whether the gradients are those of a scaled loss, as with torch.amp.GradScaler. First the gradients
     /// are multiplied by a state ("inverse_scale"). If one of them is then not finite, no parameter is
     /// updated, and a state ("found_inf") is 1 instead of 0. Unless gradients are clipped, the updates divide
-    /// the gradients by a state ("scale"); "inverse_scale" is then 1. GradScaler does the same; the bits of a
-    /// product and of a quotient differ.
+    /// the gradients by a state ("scale"); "inverse_scale" is then 1. GradScaler does the same. Multiplying
+    /// by the inverse would give other bits than this division.
     bool scaled = false;
 };
 

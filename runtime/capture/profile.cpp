@@ -29,7 +29,7 @@ std::int64_t median(std::vector<std::int64_t>& values) {
     return *middle;
 }
 
-/// Ops that share their measured times, because they do the same work; or a single op.
+/// Ops that do the same work and share their measured times. Without pooling, each op has its own group.
 struct Group {
     std::string work;
     std::vector<OpId> ops = {};

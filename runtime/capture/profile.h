@@ -15,8 +15,8 @@ struct ProfileOptions {
     int most_replays = 9;
     int fewest_replays = 3;                                        ///< replays that run even if time is up
     std::chrono::duration<double> time = std::chrono::seconds(6);  ///< no replay starts after this time
-    bool pool = true;  ///< whether ops of equal signature share samples, so that fewer replays suffice
-    std::function<void(double)> progress = {};  ///< fraction done
+    bool pool = true;  ///< whether ops that do the same work share samples, so that fewer replays suffice
+    std::function<void(double)> progress = {};  ///< called with the fraction that is done
 };
 
 /// Fills `time` (the median of samples) and `workspace` (the largest sample) of each op. With `pool`, all ops

@@ -26,7 +26,7 @@ bool is(const TapeOp& op, std::initializer_list<std::string_view> names) {
     return std::find(names.begin(), names.end(), std::string_view(op.name).substr(6)) != names.end();
 }
 
-/// Returns the number below which the integers of an argument must lie: the size of the axis that they index.
+/// Returns the exclusive upper bound for the integers of an argument: the size of the axis that they index.
 /// If the axis is not known, returns 1, because the index zero is always in range.
 std::int64_t bound_of(const Tape& tape, const TapeOp& op, std::size_t argument, std::size_t position) {
     const auto sizes = [&](std::size_t i) { return tape.operands[op.arguments[i].operands.front()].sizes; };
@@ -75,7 +75,7 @@ class Isolation {
         written_ = {step_.graph.ops[id].mutates.begin(), step_.graph.ops[id].mutates.end()};
         for (const Overwrite& overwrite : step_.tape.ops[id].overwrites) written_.insert(overwrite.before);
         TapeOp op = step_.tape.ops[id];
-        op.guard.reset();  // random operands have other values than the guard
+        op.guard.reset();  // would fail on random operands
         for (std::size_t i = 0; i < op.arguments.size(); ++i)
             for (std::size_t j = 0; j < op.arguments[i].operands.size(); ++j)
                 bring(op.arguments[i].operands[j], bound_of(step_.tape, step_.tape.ops[id], i, j));
@@ -202,8 +202,8 @@ Result<void> profile_ops(CapturedStep& step, DeviceRuntime& device, const Profil
     for (const auto& [signature, ids] : alike) {
         const OpId id = ids.front();
         // The caller's loss is not timed. An op whose result size depends on the values of its operands is
-        // not timed either: random values would give another size, and a capture from shapes knows values of
-        // small tensors only.
+        // not timed either: random values would give another size, and a capture from shapes knows only the
+        // values of small tensors.
         Measured measured;
         if (step.tape.ops[id].name != output_gradients_op && step.tape.ops[id].result_sizes.empty()) {
             Result<Measured> result = Error{};

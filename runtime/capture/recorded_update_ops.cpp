@@ -71,8 +71,7 @@ class RecordedParts : private AddedOps {
         return tensor_of(copy);
     }
 
-    /// Returns a tensor without bytes for each op on which no other op of the step depends. The op makes this
-    /// tensor.
+    /// Gives each op on which no other op of the step depends an output without bytes. Returns these outputs.
     std::vector<TensorId> ends_of_step() {
         IdVector<OpId, std::uint8_t> awaited(graph_.ops.size(), 0);
         for (const Op& op : graph_.ops)
@@ -84,8 +83,8 @@ class RecordedParts : private AddedOps {
         return ends;
     }
 
-    /// Adds an op for the part, which runs after the tensors `before` exist. Returns a tensor without bytes
-    /// that the op makes.
+    /// Adds an op for the part. The op reads the tensors `before`, so it runs after they exist. Returns an
+    /// output without bytes of the op.
     TensorId add_part(const UpdatePart& part, const std::vector<TensorId>& before) {
         std::set<TensorId> reads(before.begin(), before.end()), writes;
         for (const int place : part.reads) reads.insert(of(place));

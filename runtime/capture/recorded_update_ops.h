@@ -1,14 +1,14 @@
 // Adds the recorded step of an optimizer (capture/update_recorder.h) to the end of a captured step.
 //
-// One op named `recorded_update_op` stands for each part of the update: the update of one parameter if the
-// optimizer goes from one parameter to the next, or the whole update if the optimizer works on lists
-// (foreach). The op changes parameters and states for good, and its workspace is the most bytes that the part
-// holds at a time. So exactly one op changes each resident. With one op for each call, several ops would
-// change a parameter, and solvers would never rerun an op that reads the parameter before it changes
+// One op named `recorded_update_op` stands for each part of the update. A part updates one parameter if the
+// optimizer updates one after the other; if the optimizer works on lists (foreach), the whole update is one
+// part. The op mutates parameters and states, and its workspace is the peak of the part's temporary tensors.
+// So exactly one op changes each resident. With one op for each call, several ops would change a parameter,
+// and solvers would never rerun an op that reads the parameter before it changes
 // (core/schedule/update_order.h).
 //
-// These ops come after the whole backward, one after the other, as in a program that calls `optimizer.step()`
-// after it: gradients are still held when the step ends.
+// These ops follow the backward, one after the other, as in a program that calls `optimizer.step()` after
+// `backward()`. Gradients are still held when the step ends.
 #pragma once
 
 #include "runtime/capture/build_graph.h"

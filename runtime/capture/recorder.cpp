@@ -14,7 +14,8 @@
 namespace rematlas {
 namespace {
 
-/// In bytes. A step with a larger constant is refused, because the graph file contains the constants.
+/// The most bytes of a constant. A step with a larger constant is refused, because the graph file contains
+/// the constants.
 constexpr std::int64_t largest_constant = std::int64_t{64} << 20;
 
 /// Returns the whole storage as a one-dimensional tensor of bytes.
@@ -363,7 +364,7 @@ std::vector<std::string> Recorder::survivors() const {
         int root = place.value;
         while (recording_.values[root].version_of >= 0) root = recording_.values[root].version_of;
         if (recording_.values[root].producer < 0)
-            continue;  // it lies in the memory of a parameter, a buffer or an input
+            continue;  // the value is in the memory of a parameter, a buffer or an input
         if (may_be_cached_cast(value)) continue;
         const RecordedOp& op = recording_.ops[value.producer];
         alive.push_back(op.tape.name + " in " + (op.module.empty() ? "the module itself" : op.module));

@@ -49,7 +49,7 @@ struct RecorderOptions {
     /// computed first. Ops are measured. With `run_kernel`, the step only imitates a step of the training: a
     /// refusal throws, and each random op moves the generator, whose state the caller must restore.
     bool in_process = false;
-    /// Measures the memory of ops. If it is null, the device measures.
+    /// Measures the memory of ops. If it is null, the device does.
     MemoryMeter* memory = nullptr;
     /// Says whether other threads run ops meanwhile. If so, the step goes on even if something else moves the
     /// generator; see Recorder::generator_was_moved.
@@ -71,13 +71,13 @@ class Recorder final : public DispatchMode {
     /// `outputs`: the tensors that the step returns. After this call the recorder no longer needs them to be
     /// held.
     void note_outputs(const std::vector<at::Tensor>& outputs);
-    /// Must be called for a step whose backward begins elsewhere. `outputs`: indices of the outputs that were
-    /// given a gradient.
+    /// Must be called when the backward begins, unless `observer` reports it. `outputs`: indices of the
+    /// outputs that were given a gradient.
     void begin_backward(const std::vector<int>& outputs, const std::vector<at::Tensor>& gradients);
-    /// Must be called after the forward. Notes the casts of weights that exist: autocast holds a cast until
-    /// its region ends, but the graph counts it only while it is needed.
+    /// Must be called after the forward. Notes the casts of weights that are alive: autocast holds a cast
+    /// until its region ends, but the graph counts it only while it is needed.
     void note_casts();
-    /// Returns the bytes of the noted casts that are gone by now.
+    /// Returns the bytes of the noted casts that have been freed since.
     std::int64_t casts_gone() const;
     /// Returns the bytes of the outputs that nobody held any more when the backward began.
     std::int64_t released_bytes() const;
@@ -91,8 +91,8 @@ class Recorder final : public DispatchMode {
     /// Says whether the values of the tensor are known to depend on parameters, inputs or random numbers.
     bool depends_on_data(const at::Tensor& tensor) const;
 
-    /// Must be called after the forward of a step in process. Checks that the generator's state is the one
-    /// that the program's random ops left.
+    /// Must be called after the forward of a step with `in_process`. Refuses the step if the state of the
+    /// generator is not the one that the last random op left.
     void check_generator();
     /// Returns true if the program or another thread has moved the generator.
     bool generator_was_moved() const { return generator_was_moved_; }
@@ -209,10 +209,9 @@ class Recorder final : public DispatchMode {
     std::string last_backward_module_;
     std::unordered_map<std::string, int> computed_;    ///< forward ops by the text that describes their
                                                        ///< computation
-    std::unordered_map<int, std::uint64_t> poisoned_;  ///< digests of uninitialized tensors that nobody has
-                                                       ///< filled yet
+    std::unordered_map<int, std::uint64_t> poisoned_;  ///< digests of the values that `poison` has filled
     std::vector<std::string> groups_;                  ///< see groups
-    std::set<int> foreign_;                            ///< constants of the step that existed before it
+    std::set<int> foreign_;                            ///< constants that no op of the step has made
     std::optional<std::uint64_t> generator_;           ///< digest of the generator's state after the last
                                                        ///< random op
     bool generator_was_moved_ = false, draws_ = false;

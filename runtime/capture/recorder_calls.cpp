@@ -79,8 +79,8 @@ std::vector<Recorder::Use> Recorder::uses_of(const c10::OperatorHandle& op, cons
             if (!tensor.defined()) return;
             if (!tensor.has_storage())
                 refuse(record.tape.name, "a sparse or opaque tensor: give a dense one");
-            // A rerun gets no statistics. If no other argument has their type, only the statistics tell the
-            // kernel the type of the tensors that it saves, so the op cannot run again.
+            // A rerun gets no running statistics. If no other argument has their type, a kernel without them
+            // does not know the type of the tensors that it saves. Then the op cannot run again.
             if (hidden == HiddenWrite::statistics)
                 record.updates_statistics = std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
                     return !use.written && use.tensor.scalar_type() == tensor.scalar_type();
@@ -95,8 +95,8 @@ std::vector<Recorder::Use> Recorder::uses_of(const c10::OperatorHandle& op, cons
 }
 
 /// Constructors of tensors call `empty` and then write to the tensor without calling the dispatcher. So a
-/// tensor that is read before an op has written all of it becomes a constant. In process it becomes one only
-/// if the pattern that `poison` wrote has changed.
+/// tensor that is read before an op has written all of it becomes a constant. With `in_process` it becomes a
+/// constant only if the pattern that `poison` wrote has changed.
 void Recorder::settle_uninitialized(const RecordedOp& record, const std::vector<Use>& uses) {
     for (const Use& use : uses) {
         RecordedValue& value = recording_.values[use.value];
@@ -119,10 +119,10 @@ bool Recorder::depends_on_data(const std::vector<Use>& uses) const {
                        [&](const Use& use) { return recording_.values[use.value].depends_on_data; });
 }
 
-/// Says whether the number that the op returns may become a guard. In process every number may. Otherwise
-/// only numbers of the backward may: gradient formulas read values to choose between forms of the same result
-/// (for example, whether any factor of a product is zero), but the model's own program reads values to decide
-/// what to compute.
+/// Says whether the number that the op returns can become a guard. With `in_process` every number can.
+/// Otherwise only numbers of the backward can: gradient formulas read values to choose between forms of the
+/// same result (for example, whether any factor of a product is zero), but the model's own program reads
+/// values to decide what to compute.
 bool Recorder::may_be_guarded(const c10::OperatorHandle& op, const RecordedOp& record) const {
     return (options_.in_process || record.phase == Phase::backward) && gives_a_number(op.schema());
 }
@@ -231,8 +231,8 @@ bool Recorder::note_results(const torch::jit::Stack& stack, std::size_t returns,
     return made;
 }
 
-/// Finds the module of an op. For a forward op the interpreter gives it; for a backward op its forward op is
-/// found by autograd's sequence numbers.
+/// Finds the module of an op. A forward op belongs to the module that runs now. A backward op belongs to the
+/// module of its forward op, which is found by autograd's sequence numbers.
 void Recorder::attribute(RecordedOp& record, bool vanished) {
     const int index = vanished ? -1 : static_cast<int>(recording_.ops.size());
     if (record.phase != Phase::backward) {
@@ -273,7 +273,7 @@ void Recorder::poison(const at::Tensor& tensor) {
     poisoned_[value_of(tensor)] = digest(tensor);
 }
 
-/// In process, refuses a write to a tensor that is neither the step's own nor a parameter nor a buffer.
+/// Refuses a write to a tensor that is neither the step's own nor a parameter nor a buffer.
 void Recorder::refuse_foreign_writes(const RecordedOp& record, const std::vector<Use>& uses) {
     for (const Use& use : uses) {
         if (!use.written) continue;
@@ -294,7 +294,7 @@ void Recorder::refuse_foreign_writes(const RecordedOp& record, const std::vector
 void Recorder::follow_generator(const Call& call) {
     if (!options_.in_process || !call.generator || call.again) return;
     const std::uint64_t now = device_.generator_state()->digest();
-    if (now == call.generator->digest()) return;  // the op draws nothing this time
+    if (now == call.generator->digest()) return;  // this call drew no numbers
     draws_ = true;
     if (is_moved(call.generator->digest()))
         refuse(
@@ -404,7 +404,7 @@ void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, tor
 void Recorder::observe(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     if (waits_for_collective(op.schema().name())) return wait(op, keys, stack);
     if (refusal_ && options_.in_process) return run(op, keys, stack);
-    if (wraps_result(op.schema().name())) return run_kernel(op, keys, stack);  // also on shapes
+    if (wraps_result(op.schema().name())) return run_kernel(op, keys, stack);  // even with shape functions
     Call call;
     try {
         before_kernel(op, *stack, call);

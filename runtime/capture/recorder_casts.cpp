@@ -10,14 +10,14 @@ namespace rematlas {
 namespace {
 
 /// Says whether the program is in a region of autocast that keeps casts. Asks for the number of nested
-/// regions, because autocast itself is off within an op for which it casts.
+/// regions, because autocast is switched off within an op whose arguments it has cast.
 bool region_keeps_casts() {
     at::autocast::increment_nesting();
     return at::autocast::decrement_nesting() > 0 && at::autocast::is_autocast_cache_enabled();
 }
 
-/// Returns the parameter whose cast the tensor is, or an undefined tensor if autograd does not know the
-/// tensor as a cast.
+/// If autograd's history shows that the tensor is the cast of a parameter, returns the parameter. Otherwise
+/// returns an undefined tensor.
 at::Tensor source_of_cast(const at::Tensor& tensor) {
     const auto& made_by = tensor.grad_fn();
     if (!made_by || made_by->name() != "ToCopyBackward0" || made_by->num_outputs() != 1) return {};

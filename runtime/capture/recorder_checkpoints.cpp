@@ -26,8 +26,8 @@ void append(std::string& text, const c10::IValue& value) {
 
 }  // namespace
 
-/// Says whether the op writes all of a tensor that holds no contents yet. If so, the op makes the same
-/// contents in whatever tensor it gets.
+/// Says whether the argument is an uninitialized tensor that the op overwrites completely. If so, the result
+/// does not depend on which tensor is passed.
 bool Recorder::fills_empty(const Call& call, std::size_t argument) const {
     if (!overwrites_everything(call.record.tape.name, call.record.tape.overload)) return false;
     return std::any_of(call.uses.begin(), call.uses.end(), [&](const Use& use) {

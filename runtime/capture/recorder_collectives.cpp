@@ -15,7 +15,8 @@ void Recorder::note_group(const c10::OperatorHandle& op, const torch::jit::Stack
         groups_.push_back(std::move(group));
 }
 
-/// Gives a collective its group by name. Refuses an op that exchanges data and has no such form.
+/// Replaces a collective by the one that takes the name of its group. Refuses an op that exchanges data and
+/// cannot be replaced.
 void Recorder::name_group(RecordedOp& record) {
     const bool is_other = exchanges_data_otherwise(record.tape.name);
     if (!is_other && !writes_to_first_argument(record.tape.name)) return;
@@ -29,7 +30,7 @@ void Recorder::name_group(RecordedOp& record) {
 }
 
 /// Runs a wait for a collective. The wait is no op of the graph: a plan waits as soon as it has begun the
-/// collective. In a step that only imitates shapes there is nothing to wait for.
+/// collective. With shape functions no collective has begun, and the wait is left out.
 void Recorder::wait(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     try {
         if (!refusal_)

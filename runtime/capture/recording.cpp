@@ -71,7 +71,7 @@ std::string text_of(const Operand& operand) {
                     c10::IntArrayRef(operand.strides), place);
 }
 
-/// Names the first op that reads a tensor with another geometry.
+/// Describes the first operand whose geometry differs, and names an op that takes it.
 std::string geometry_difference(const Recording& a, const Recording& b) {
     for (std::size_t i = 0; i < std::min(a.operands.size(), b.operands.size()); ++i) {
         const Operand &one = a.operands[i], &other = b.operands[i];

@@ -15,7 +15,7 @@
 namespace rematlas {
 
 /// One storage at one version. Ids of values and ops are their indices in the recording. `Operand::tensor`
-/// is the id of a value, or invalid if only a shape is meant.
+/// is the id of a value, or invalid if the op reads only the shape.
 struct RecordedValue {
     TensorKind kind = TensorKind::activation;
     std::string name;

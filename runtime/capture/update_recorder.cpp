@@ -20,14 +20,15 @@ double bytes_moved(const at::Tensor& tensor) {
     return std::min(bytes, static_cast<double>(tensor.storage().nbytes()));
 }
 
-/// Returns the answer to a program that asks for a number. The number is not known, because no kernel runs.
+/// Returns the number 1 in this type. A program that asks for the value of a tensor gets this number, because
+/// no kernel runs that would compute the value.
 c10::IValue one_of_type(c10::ScalarType type) {
     if (type == c10::ScalarType::Bool) return c10::IValue(true);
     if (c10::isIntegralType(type, false)) return c10::IValue(std::int64_t{1});
     return c10::IValue(1.0);
 }
 
-/// Disjoint sets of numbers. The sets are joined one pair at a time.
+/// Disjoint sets of numbers (union-find).
 class Groups {
   public:
     explicit Groups(std::size_t count) : above_(count) { std::iota(above_.begin(), above_.end(), 0); }
@@ -190,8 +191,8 @@ bool UpdateRecorder::only_counts(const UpdatePart& part) const {
            std::all_of(part.writes.begin(), part.writes.end(), is_number);
 }
 
-/// Says whether the optimizer keeps the tensor from step to step: the constructor got it, or no op of the
-/// step has made it and it is still held.
+/// Says whether the optimizer keeps the tensor from step to step: the constructor got it, or it is still held
+/// and no op of the step has made it.
 bool UpdateRecorder::is_kept(const Memory& memory) const {
     return memory.given >= 0 || (!memory.made && !memory.storage.expired());
 }

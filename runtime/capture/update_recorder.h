@@ -30,14 +30,13 @@ namespace rematlas {
 struct UpdateTensor {
     enum class Kind : std::uint8_t { parameter, gradient, state };
     Kind kind = Kind::state;
-    std::string name;  ///< name of the parameter, also for its gradient; for a state, layer.weight.exp_avg
+    std::string name;  ///< the parameter's name, also for its gradient; e.g. layer.weight.exp_avg for a state
     at::Tensor tensor;
 };
 
-/// Ops of the update; no other part touches the tensors that they write to. The numbers are indices in
-/// RecordedUpdate::tensors.
+/// Some of the update's ops. No other part reads or writes the tensors that these ops write to.
 struct UpdatePart {
-    std::vector<int> reads, writes;  ///< ascending; a tensor may be in both
+    std::vector<int> reads, writes;  ///< indices in RecordedUpdate::tensors, ascending; may overlap
     std::vector<OpCall> calls;
     /// The most bytes of temporaries that are alive at one of the part's ops, including the allocator's
     /// rounding.
@@ -45,7 +44,7 @@ struct UpdatePart {
 };
 
 struct RecordedUpdate {
-    /// First the given tensors that are on the device; then the tensors that the step was found to keep.
+    /// First the given tensors that are on the device, then further tensors that the optimizer keeps.
     std::vector<UpdateTensor> tensors;
     /// The parts in the order in which they begin, without parts that only count steps.
     std::vector<UpdatePart> parts;
@@ -57,8 +56,8 @@ struct RecordedUpdate {
 
 class UpdateRecorder final : public DispatchMode {
   public:
-    /// `device` must be made from a device profile, and must outlive the recorder. The tensors must be shape
-    /// tensors. Tensors on another device (numbers in host memory) are not counted.
+    /// `device` must be made from a device profile, and must outlive the recorder. The tensors must have no
+    /// data (shapes/shape_tensor.h). Tensors on another device (numbers in host memory) are not counted.
     UpdateRecorder(std::vector<UpdateTensor> tensors, DeviceRuntime& device);
 
     /// Throws the exceptions of the op's own checks. Also throws, with the reason, if the shapes of an op's
@@ -78,7 +77,7 @@ class UpdateRecorder final : public DispatchMode {
         bool made = false;          ///< an op of the step has made the storage
         bool written = false;       ///< an op of the step has written to the storage
         bool counts_alive = false;  ///< the storage is counted among the temporaries
-        at::Tensor example;         ///< a tensor on the storage if no op has made it; see `memory_of`
+        at::Tensor example;         ///< if no op made the storage: a meta tensor like its first tensor
     };
     struct Touch {
         int memory;

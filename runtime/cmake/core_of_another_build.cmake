@@ -1,5 +1,6 @@
 # Imports the core and the command line from the build in REMATLAS_CORE_BUILD. The programs of that build are
-# copied into this build's folder of programs, because a program looks for the others in its own folder.
+# copied into this build's folder of programs, because each program looks for the other programs in its own
+# folder.
 find_package(nlohmann_json 3.11 REQUIRED)
 include(${REMATLAS_CORE_BUILD}/core_targets.cmake)
 set(_made)

@@ -22,8 +22,8 @@ bool is_new(const c10::OperatorHandle& op) {
                         [](const c10::Argument& result) { return result.alias_info() != nullptr; });
 }
 
-/// Returns how often the tensor is used, apart from `own` uses of the caller. A Python object of the tensor,
-/// which the tensor keeps once Python has seen it, is no use.
+/// Returns the number of references to the tensor, without the `own` references of the caller and without the
+/// reference of the tensor's Python object.
 std::size_t uses_beside(const c10::TensorImpl& tensor, std::size_t uses, std::size_t own) {
     return uses - own - (tensor.pyobj_slot()->load_pyobj() != nullptr ? 1 : 0);
 }
@@ -45,7 +45,7 @@ CollectiveCall::CollectiveCall(const c10::OperatorHandle& op, const torch::jit::
             const auto [place, is_new] = places.try_emplace(tensor.unsafeGetTensorImpl(), given_.size());
             const std::size_t uses = uses_beside(*tensor.unsafeGetTensorImpl(), tensor.use_count(), 0);
             if (is_new) given_.push_back(held(tensor, uses));
-            --given_[place->second].uses;  // the call takes the argument from the stack
+            --given_[place->second].uses;  // the stack's reference, which ends when the op pops the argument
         });
 }
 
@@ -60,7 +60,7 @@ void CollectiveCall::wait(const torch::jit::Stack& stack, Waits waits) const {
             continue;
         }
         for_each_tensor(stack[i], [&](const at::Tensor& tensor) {
-            if (writes_to_first_argument(op_.schema().name())) return;  // the result `Work` waits for it
+            if (writes_to_first_argument(op_.schema().name())) return;  // the returned `Work` waits for it
             torch::jit::Stack waited{tensor};
             wait.callBoxed(waited);
             if (!is_new(op_) || !tensor.device().is_cpu()) return;
@@ -69,8 +69,8 @@ void CollectiveCall::wait(const torch::jit::Stack& stack, Waits waits) const {
             made += static_cast<std::int64_t>(tensor.storage().nbytes());
         });
     }
-    // Gloo's thread holds tensors for a moment after the wait has returned. They would count as memory for
-    // that long. Where other ops have run, the bytes alive and the uses of memory have changed by these ops.
+    // Gloo's thread still holds tensors for a moment after the wait has returned, and their memory would be
+    // counted. With `Waits::later`, other ops may have changed the bytes alive and the uses of memory.
     const bool at_once = waits == Waits::at_once;
     const auto is_held = [&] {
         return (at_once && CountingAllocator::alive() > alive_before_ + made) ||

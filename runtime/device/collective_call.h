@@ -1,4 +1,4 @@
-// Runs of collectives, which return before their data has arrived.
+// Waits for collectives, whose calls return before their data has arrived.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -25,7 +25,7 @@ class CollectiveCall {
     void wait(const torch::jit::Stack& stack, Waits waits = Waits::at_once) const;
 
   private:
-    /// A tensor on the host, and how often it and its memory are used outside of the call.
+    /// A host tensor, and the numbers of references to it and to its memory that exist outside of the call.
     struct Held {
         c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl> tensor;
         c10::weak_intrusive_ptr<c10::StorageImpl> memory;

@@ -28,7 +28,7 @@ class GeneratorState {
   public:
     virtual ~GeneratorState() = default;
     virtual bool equals(const GeneratorState& other) const = 0;
-    /// Returns a number that is equal for equal states and almost never equal for different ones.
+    /// Equal states have equal digests. Different states almost always have different digests.
     virtual std::uint64_t digest() const = 0;
 
     /// Returns how often `advance(1)` must be called to reach `later`, or nullopt if 2^30 calls do not reach
@@ -43,17 +43,17 @@ class Marks {
   public:
     virtual ~Marks() = default;
     virtual void place() = 0;
-    /// Returns, for each mark, the nanoseconds since the first mark. They never decrease. Waits for the last
-    /// mark. May be called only once.
+    /// Returns, for each mark, the nanoseconds since the first mark. The values never decrease. Waits for the
+    /// last mark. May be called only once.
     virtual std::vector<std::int64_t> read() = 0;
 };
 
-/// Work that is captured once (as CUDA graphs) and may be submitted any number of times. Each submission runs
+/// Work that is captured once (as CUDA graphs) and can be submitted any number of times. Each submission runs
 /// the same kernels on the same addresses.
 class DeviceGraphs {
   public:
     virtual ~DeviceGraphs() = default;
-    /// Submits a part. Its random ops draw from the generator's present state, which stays as it is.
+    /// Submits a part. Its random ops draw from the generator's present state, but do not change this state.
     virtual void submit(std::size_t part) = 0;
 };
 
@@ -71,13 +71,12 @@ class DeviceRuntime : public MemoryMeter {
   public:
     virtual c10::Device device() const = 0;
     virtual std::string name() const = 0;  ///< e.g. "cpu", "NVIDIA H200"
-    /// Returns the profile of an absent device, or null if the device is present. Nothing runs on an absent
-    /// device; tensors of it that have values keep them in host memory.
+    /// Returns the profile of an absent device, or null if the device is present. No kernel runs on an absent
+    /// device. If a tensor on it has values, they are in host memory.
     virtual const DeviceProfile* profile_if_absent() const { return nullptr; }
 
-    /// Says whether measuring has no effect that the caller's process can notice. (`synchronize`, for
-    /// example, makes the process wait.) If measuring can be noticed, peaks are measured only while a step is
-    /// recorded or compared.
+    /// Returns false if measuring disturbs the caller's process (`synchronize`, for example, makes it wait).
+    /// Then peaks are measured only while a step is recorded or compared.
     virtual bool measures_unseen() const { return true; }
     /// Returns the most device bytes that were alive at once since the last call of this function. All other
     /// peaks stay as they are.
@@ -95,10 +94,10 @@ class DeviceRuntime : public MemoryMeter {
     /// Says whether `alive_bytes` counts the memory. It does not count host memory that was allocated before
     /// the counting began or by other allocators; on a GPU it does not count host memory at all.
     virtual bool counts(const c10::DataPtr& /*memory*/) const { return true; }
-    /// Returns the bytes that a request of `bytes` takes.
+    /// Returns the bytes that the allocator takes for a request of `bytes`.
     virtual std::int64_t footprint(std::int64_t bytes) const { return bytes; }
-    /// Returns the most bytes that a request of `bytes` may take: an allocator may hand out a larger block
-    /// whole.
+    /// Returns the most bytes that the allocator can take for a request of `bytes`: it may hand out a larger
+    /// block without splitting it.
     virtual std::int64_t most_footprint(std::int64_t bytes) const { return footprint(bytes); }
     virtual LooseBlocks loose_blocks() const { return {}; }
     /// Returns the bytes of the workspaces that the device's libraries hold permanently for the current
@@ -116,11 +115,11 @@ class DeviceRuntime : public MemoryMeter {
     /// (DeviceOptions::own_process).
     virtual void put_in_force(const KernelSettings&) {}
 
-    /// Returns the memory for arenas, in which a step lies in one piece. After the first call, the allocator
-    /// serves requests of steps from their arenas.
+    /// Returns the functions by which arenas (allocator/arena.h) get memory, or nullopt if the device has no
+    /// arenas.
     virtual std::optional<ArenaMemory> arena_memory() { return std::nullopt; }
-    /// Returns a number that identifies the queue to which this thread's work goes. Memory that is reused on
-    /// the same queue needs no waiting.
+    /// Returns a number that identifies the queue of this thread's work. Memory can be reused on the same
+    /// queue without waiting.
     virtual std::int64_t queue() const { return 0; }
 
     /// Waits for all submitted work.
@@ -131,8 +130,8 @@ class DeviceRuntime : public MemoryMeter {
     /// `most`: an upper limit of the number of marks that will be placed.
     virtual std::unique_ptr<Marks> marks(std::size_t most) = 0;
 
-    /// Returns the setting in the environment for the workspaces of matrix products, if the libraries take
-    /// one for each product. Returns an empty text if they keep one workspace for all products, which
+    /// If the libraries take a workspace for each matrix product, returns their setting in the environment
+    /// (CUBLAS_WORKSPACE_CONFIG). Returns an empty text if they keep one workspace for all products, which
     /// `library_workspace` counts.
     virtual std::string product_workspace() const { return {}; }
 
@@ -163,7 +162,7 @@ class DeviceRuntime : public MemoryMeter {
 inline constexpr const char* library_workspace_name = "library workspace";
 
 struct DeviceOptions {
-    /// If true, the process belongs to the planner: kernels are deterministic, the allocator's blocks are as
+    /// If true, the process belongs to Rematlas: kernels are deterministic, the allocator's blocks are as
     /// large as the requests, and this thread gets its own stream. If false, the caller's settings stay as
     /// they are.
     bool own_process = true;

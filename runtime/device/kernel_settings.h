@@ -1,5 +1,5 @@
-// The settings of libtorch that decide which kernels run. With other settings a captured step would be a
-// different step.
+// The settings of libtorch that decide which kernels run. With other settings, the ops of a captured step
+// could run other kernels.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -27,9 +27,8 @@ struct KernelSettings {
     void put_in_force() const;
     /// Returns settings under which every op must use its deterministic kernel; an op without one fails.
     static KernelSettings strict();
-    /// Returns settings for steps in which an op has no deterministic kernel. They are those of `strict`,
-    /// except that such an op runs, and that the fused forms of attention are off, because their backwards
-    /// add in any order.
+    /// Returns settings for steps in which an op has no deterministic kernel. They equal `strict`, except
+    /// that such an op runs, and that fused attention is off, because its backward adds in no fixed order.
     static KernelSettings lenient();
 };
 

@@ -18,8 +18,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t small_bytes = 64;
 constexpr int small_copies = 256;
-constexpr int most_of_the_other_way = 64;  // copies of the other direction for each timed copy; the speeds
-                                           // of the directions of known links differ by less
+constexpr int most_of_the_other_way = 64;  // the most copies of the other direction for each timed copy; in
+                                           // known links, the two speeds differ by a smaller factor
 
 double seconds_since(Clock::time_point began) {
     return std::chrono::duration<double>(Clock::now() - began).count();
@@ -97,7 +97,7 @@ class LinkMeter {
         return seconds_since(began);
     }
 
-    /// Times copies while the other direction is busy. Gives the other direction more copies, until it is
+    /// Times copies while the other direction is busy. Doubles the copies of the other direction until it is
     /// still busy when the timed copies are done.
     double time_contended(CopyQueue queue) {
         const CopyQueue other = queue == CopyQueue::out ? CopyQueue::in : CopyQueue::out;

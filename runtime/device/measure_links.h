@@ -13,17 +13,18 @@ namespace rematlas {
 
 struct LinkMeasurement {
     Bytes bytes{
-        std::int64_t{64} << 20};  ///< bytes of a large copy; each direction takes that much of the device and
-                                  ///< of the host
+        std::int64_t{64} << 20};  ///< bytes of a large copy; each direction takes as many bytes on the device
+                                  ///< and on the host
     int copies = 8;               ///< number of consecutive copies in one measurement
     int rounds = 5;               ///< number of measurements, of which the median counts
     std::function<void(double fraction)> progress = {};
 };
 
-/// Measures four things: the speed of each direction alone; the speed of each direction while the other one
-/// is always busy (at most the speed alone); the time of a small copy; and the size, a power of two, below
-/// which this time is more than an eighth of a copy's time. On the CPU, which has no links, the speeds are
-/// those of copies within host memory. Fails if there is no memory, or with CUDA's errors.
+/// Measures four things: the speed of each direction alone; the speed of each direction while the other
+/// direction is always busy (at most the speed alone); the time of a small copy (the latency); and the size,
+/// rounded to a power of two, below which the latency is more than an eighth of a copy's time. On the CPU,
+/// which has no links, bytes are copied within host memory. Fails if there is no memory, or with CUDA's
+/// errors.
 Result<Links> measure_links(DeviceRuntime& device, const LinkMeasurement& how = {});
 
 }  // namespace rematlas

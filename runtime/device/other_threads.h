@@ -1,6 +1,6 @@
 // Watches the program's other threads while one thread trains a step that is recorded or compared with a
-// plan. Memory and generators belong to the process, so effects of other threads must not be mistaken for the
-// step's.
+// plan. All threads share memory and generators, so effects of other threads could be mistaken for effects of
+// the step.
 //
 //     std::shared_ptr<OtherThreads> others = OtherThreads::watch(device);   // this thread runs the step
 //     ... the forward ...

@@ -10,8 +10,8 @@
 
 namespace rematlas {
 
-/// Says whether the op is a functional collective (`_c10d_functional::all_reduce`) or one that writes to its
-/// first argument (`c10d::allreduce_`), but no wait.
+/// Says whether the op is a functional collective (`_c10d_functional::all_reduce`), or a collective that
+/// writes to its first argument (`c10d::allreduce_`). A wait is not a collective.
 bool is_collective(std::string_view op);
 /// Says whether the op waits for the result of a functional collective.
 bool waits_for_collective(std::string_view op);
@@ -23,9 +23,9 @@ bool exchanges_data_otherwise(std::string_view op);
 bool wraps_result(std::string_view op);
 /// Says whether the kernel writes to the first argument although the schema does not declare this.
 bool writes_to_first_argument(std::string_view op);
-/// Returns the position of a collective's argument that names the process group.
+/// Returns the position of the process group among the arguments of a collective.
 std::size_t group_argument(const c10::FunctionSchema& schema);
-/// Returns the name of a process group that a collective was given: by name, or as an object.
+/// Returns the name of the process group. `group`: the argument of a collective, a name or an object.
 std::string name_of_group(const c10::IValue& group);
 
 }  // namespace rematlas

@@ -19,8 +19,8 @@ struct AnswerForOps {
 /// Registers the functions for the rest of the process. May be called only once.
 void answer_for_every_op(const AnswerForOps& functions);
 
-/// Must be called before a mode is to see ops. Gives kernels to the ops that were registered since the last
-/// call, if each op needs its own kernel.
+/// Must be called before a mode is put in force. If each op needs its own kernel, gives kernels to the ops
+/// that were registered since the last call.
 void cover_new_ops();
 
 }  // namespace rematlas

@@ -47,8 +47,8 @@ bool traces(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
     return found;
 }
 
-/// Returns the interpreter whose Python code handles the call: the interpreter of the innermost mode, or, if
-/// there is no mode, of a tensor's class.
+/// Returns the interpreter whose Python code handles the call: the interpreter of the innermost mode, or of a
+/// tensor's class if there is no mode.
 const c10::impl::PyInterpreter* interpreter_of(const c10::OperatorHandle& op,
                                                const torch::jit::Stack& stack) {
     if (const std::int64_t modes = TorchDispatchModeTLS::stack_len(); modes > 0)
@@ -98,8 +98,8 @@ void answer(const c10::OperatorHandle& op, DispatchKeySet keys, torch::jit::Stac
     mode && !keys.has(DispatchKey::Meta) ? mode->call(op, keys, stack) : redispatch(op, keys, stack);
 }
 
-/// Returns false if a tensor among the arguments has the key: it belongs to the library whose fallback is on
-/// the key.
+/// Returns false if no mode is in force, or if an argument has the key and so belongs to the other library
+/// with a fallback on the key.
 bool is_ours(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
     bool are_others = false;
     for_each_tensor_of(stack, op.schema().arguments().size(),

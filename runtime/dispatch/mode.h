@@ -13,7 +13,7 @@
 // A mode uses a dispatch key (runtime/torch_versions/own_key.h) that the thread-local state switches on;
 // autograd carries that state to its own threads. Only one mode is in force at a time. However, if that mode
 // accepts an inner mode, one thread can put a second mode in force within it: `run_kernel` of the outer mode
-// then calls the inner mode's `call`. Inside `call` the key is off, so that calls by kernels are not seen.
+// then calls the inner mode's `call`. Inside `call` the key is off, so ops that kernels call are not seen.
 //
 // Python's dispatch modes and tensor classes (__torch_dispatch__) are part of the program: they run first,
 // and `call` sees the ops that they call on plain tensors.
@@ -31,7 +31,7 @@ namespace rematlas {
 class DispatchMode {
   public:
     virtual ~DispatchMode() = default;
-    /// Must take the arguments off the stack and leave the results there; usually by a call of `run_kernel`.
+    /// Must pop the arguments off the stack and push the results; usually by a call of `run_kernel`.
     virtual void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) = 0;
     /// Called when the op belongs to a program that is traced within the region, for example by
     /// torch.compile: fake tensors are among its arguments, or a mode that traces is on. `call` is then not

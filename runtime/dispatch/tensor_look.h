@@ -14,12 +14,12 @@ struct TensorLook {
     c10::ScalarType dtype = c10::ScalarType::Float;
     c10::IntArrayRef sizes, strides;
     std::int64_t offset = 0;      ///< in elements
-    bool wrapped_number = false;  ///< the tensor stands for a number: it takes no part in type promotion
+    bool wrapped_number = false;  ///< the tensor stands for a number, and promotes types as a number does
     bool conjugated = false;      ///< the kernel reads the conjugate of the stored values
     bool negated = false;         ///< the kernel reads the negative of the stored values
 };
 
-/// `device` is the tensor's device, even if the storage belongs to another one.
+/// `device` is the tensor's device, even if the storage belongs to another device.
 inline at::Tensor tensor_on(c10::Storage storage, c10::Device device, const TensorLook& look) {
     const auto key = device.is_cpu() ? c10::DispatchKey::CPU : c10::DispatchKey::CUDA;
     at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(key),

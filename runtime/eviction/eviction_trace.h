@@ -40,7 +40,7 @@ struct EvictedStep {
     Bytes counted_peak;
 };
 
-/// Ids of tensors and ops are the evictor's, which may be reused after a step.
+/// Tensors and ops have the evictor's ids, which the evictor may reuse after a step.
 class EvictionTrace {
   public:
     struct Called {
@@ -73,7 +73,8 @@ class EvictionTrace {
     void dropped(int tensor, bool evicted, std::int64_t now);
 
     /// Must be called at the end of a step. `alive`: the bytes that the allocator counts now; `most`: the
-    /// most since the previous step. A step without any forward or backward op is not recorded.
+    /// most bytes that it has counted since the previous step. A step without any forward or backward op is
+    /// not recorded.
     void step_is_over(std::int64_t alive, std::int64_t most);
     bool has_step() const { return !last_.schedule.steps.empty(); }
     /// Returns the last step, without the fields that `finished` adds.

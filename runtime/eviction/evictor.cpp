@@ -92,7 +92,7 @@ void Evictor::close() {
     shared_.clear();
     heap_.reset();
     stored_.clear();
-    device_.trim();  // the gaps that evictions left may not fit later tensors
+    device_.trim();  // later tensors may not fit into the gaps that evictions left
     if (!all_there && error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
@@ -137,7 +137,7 @@ void Evictor::step_is_over() {
     eviction_.settle();
     if (record_) record_->step_is_over(alive(), most_alive_.exchange(alive()));
     if (limit_ != no_limit) limit_ = budget_;  // the limit may have risen during the step
-    // An error while storages were released is dropped: they are tried again after the next step.
+    // An error while storages were released is dropped: their release is tried again after the next step.
     error_ = nullptr;
     thrashes_ = false;
 }
@@ -158,8 +158,9 @@ void Evictor::let_departed_go() {
 }
 
 /// Handles the storages that the program has dropped and that no op can restore. Such a storage is kept for
-/// reruns of the tensors that were made from it. If keeping those tensors takes no more bytes, they are kept
-/// and the storage is released: for example the optimizer's first copy of a gradient instead of the gradient.
+/// reruns of the tensors that were made from it. If these tensors take no more bytes than the storage, they
+/// are kept and the storage is released. For example, the optimizer's first copy of a gradient is kept
+/// instead of the gradient.
 void Evictor::let_go_of_dropped() {
     for (const int storage : dropped_by_program_) {
         const int tensor = known_[storage].tensor;
@@ -174,7 +175,8 @@ void Evictor::let_go_of_dropped() {
     dropped_by_program_.clear();
 }
 
-/// Must be called after `begin` has failed. Throws the reason. The program's tensors are unchanged.
+/// Must be called after a function of `eviction_` has failed. Throws the reason. The program's tensors are
+/// unchanged.
 void Evictor::fail(const std::string& op) {
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
     if (std::exchange(thrashes_, false)) {

@@ -99,8 +99,8 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     /// Sets whether an open evictor also sees the ops of this thread.
     static void follow_thread(bool followed);
 
-    /// Must be called in a forked child of the process. The child holds copies of the parent's memory; from
-    /// this call on, nothing in it is seen or limited.
+    /// Must be called in a forked child of the process, which holds copies of the parent's memory. From this
+    /// call on, the child's ops are not seen and its memory is not limited.
     static void leave_to_parent();
 
     void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) override;
@@ -126,14 +126,14 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     std::int64_t lend(const at::Tensor& tensor);
     void returned(std::int64_t loan);  ///< may be called on any thread at any time
 
-    /// Keeps these tensors from being evicted, as `keep` does. Records use their names.
+    /// Keeps these tensors from being evicted, as `keep` does. Recorded steps use their names.
     void names(const std::vector<NamedTensor>& tensors);
-    /// From now on `places` says to which modules forward ops belong, for records; may be null.
+    /// From now on `places` says to which modules the forward ops of recorded steps belong; may be null.
     void set_places(Places* places);
     /// Sets how many of the alive bytes do not belong to the program. The budget does not count them.
     void set_beside(std::int64_t bytes) { beside_ = bytes; }
-    /// Marks the end of a training step, for steps whose ops do not show their end. Must not be called during
-    /// a backward.
+    /// Marks the end of a training step. Without this call, a step ends with the first op after a backward.
+    /// Must not be called during a backward.
     void end_step();
     /// Returns true between the end of a backward and the next op or `end_step` of the thread that opened the
     /// evictor.
@@ -159,14 +159,14 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
         bool held = false;         ///< whether the program holds the storage
         bool there = false;        ///< whether the storage's memory is present
         bool resident = false;     ///< whether the storage was made outside the evictor
-        bool unfilled = false;     ///< whether the storage still has the contents that `empty` made
+        bool unfilled = false;     ///< whether `empty` made the storage and no op has filled it yet
         int lent = 0;              ///< number of loans of the storage under which other code may write
         Known() : user(c10::intrusive_ptr<c10::StorageImpl>()) {}
     };
     struct Loan {
         int storage = 0;
         std::uint64_t digest = 0;  ///< digest of the storage's contents
-        bool seen = false;         ///< whether the loan outlived the op in which it began
+        bool seen = false;         ///< whether an op has begun during the loan
     };
     /// Counts the memory that would be alive without eviction. Storages that the program holds count even
     /// while they are absent; storages that the program does not hold do not count even while they are
@@ -179,7 +179,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
         Evictor& evictor;
         std::atomic<std::int64_t> absent = 0, most = 0;
     };
-    /// A call of an operator, with its arguments and what they imply.
+    /// A call of an operator, with its arguments and the facts that follow from them.
     struct Call {
         const c10::OperatorHandle& op;
         const OpFacts& facts;
@@ -200,7 +200,8 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     using Books = YieldingMutex<std::mutex>;
     using Engine = std::unique_lock<Books>;
 
-    // The functions of a call. All except `look` need the lock on the books.
+    // The functions of a call. `look`, `show`, `copy_at_once` and `call_items` take the lock on the books;
+    // all others need it.
     void look(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack* stack);
     void show(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack* stack);
     void copy_at_once(c10::DispatchKeySet keys, torch::jit::Stack* stack);
@@ -309,7 +310,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     std::int64_t calls_elsewhere_ = 0;               ///< calls of this step on queues other than the
                                                      ///< evictor's
     bool warned_ = false;                            ///< whether the warning about other queues was given
-    std::int64_t step_time_ = 0, longest_step_ = 0;  ///< nanoseconds of the program's own runs
+    std::int64_t step_time_ = 0, longest_step_ = 0;  ///< nanoseconds of first runs: this step, longest step
     std::int64_t rerun_before_ = 0;                  ///< nanoseconds of all reruns in earlier steps
     std::vector<int> dropped_by_program_;            ///< storages that the program has dropped since the last
                                                      ///< call
@@ -320,7 +321,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     std::string given_up_;
     std::exception_ptr error_;                               ///< an exception that a rerun has thrown
     std::string current_;                                    ///< name of the op that is running
-    std::atomic<std::int64_t> beside_ = 0, most_alive_ = 0;  ///< bytes; see set_beside; most in this step
+    std::atomic<std::int64_t> beside_ = 0, most_alive_ = 0;  ///< bytes: see set_beside; the most in this step
     bool evicting_ = false;                                  ///< whether storages are being dropped to make
                                                              ///< room
     bool measures_ = false;

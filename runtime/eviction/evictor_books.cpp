@@ -203,9 +203,8 @@ void Evictor::drop(int storage) {
     if (may_take_more) note_block(storage, before - device_.alive_bytes());
 }
 
-/// Corrects the counted bytes of a storage that has been dropped. `bytes`: how many fewer bytes are alive
-/// now. If these are more than were counted, the allocator had handed out a block larger than the request,
-/// and the whole block is now missing.
+/// Corrects the counted bytes of a storage that has been dropped. `bytes`: the bytes that were freed. If more
+/// bytes were freed than counted, the allocator had handed out a block larger than the request.
 void Evictor::note_block(int storage, std::int64_t bytes) {
     Known& known = known_[storage];
     const std::int64_t more = bytes - known.counted;
@@ -317,7 +316,7 @@ void Evictor::record_call(const Call& call, int op, std::int64_t workspace, Evic
     for (std::size_t i = 0; i < made.outputs.size(); ++i) {
         if (i < made.in_place.size()) called.in_place.emplace_back(made.outputs[i], made.in_place[i].input);
         const std::int64_t size = known_[eviction_.graph().tensor(made.outputs[i]).storage].bytes;
-        if (size == 0) continue;  // an op without outputs was declared with an empty one
+        if (size == 0) continue;  // an op without outputs was declared with an empty output
         called.outputs.push_back(made.outputs[i]);
         bytes.push_back(device_.footprint(size));
     }

@@ -200,8 +200,8 @@ void Evictor::read_arguments(Call& call, const torch::jit::Stack& stack) {
         if (refills) call.refilled.push_back(storage);
         (refills || !eviction_.is_pinned(storage) ? call.changed : call.lost).push_back(storage);
     });
-    // A rerun gets no statistics. If no other argument has their type, only the statistics tell the kernel
-    // the type of the tensors that it saves, so the op cannot run again.
+    // A rerun gets no running statistics. If no other argument has their type, a kernel without them does not
+    // know the type of the tensors that it saves. Then the op cannot run again.
     for (const c10::ScalarType type : statistics_types)
         if (std::find(types.begin(), types.end(), type) == types.end()) call.runs_once = true;
     if (!call.runs_once) return;

@@ -1,5 +1,5 @@
-// Runs calls on lists of tensors item by item if the whole call would need too much memory at once. A rerun
-// of the whole call for the sake of one item needs memory for all items that it makes and for all tensors
+// Runs calls on lists of tensors item by item if the whole call would need too much memory at once. If the
+// whole call were rerun to restore one item, it would need memory for all its results and for all tensors
 // that it reads, at the same time.
 #include <algorithm>
 #include <utility>
@@ -14,7 +14,8 @@ std::optional<std::vector<torch::jit::Stack>> Evictor::items_of(const Call& call
                                                                 const torch::jit::Stack& stack) {
     if (!call.facts.by_item || call.runs_once) return std::nullopt;
     const auto made_by = [&](int storage) { return eviction_.graph().tensor(known_[storage].tensor).op; };
-    // Storages that separate ops have made remain separate: then the call is split in any case.
+    // If separate ops have made the changed storages, the call is always split. So the new versions, too, are
+    // made by separate ops.
     const bool joins = std::any_of(call.changed.begin(), call.changed.end(), [&](int storage) {
         return made_by(storage) != made_by(call.changed.front());
     });

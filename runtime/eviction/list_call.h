@@ -1,4 +1,5 @@
-// Splits a call on lists of tensors, such as _foreach_add_, into one call for each item, with the same bits.
+// Splits a call on lists of tensors, such as _foreach_add_, into one call for each item. The results have the
+// same bits.
 //
 //     if (goes_item_by_item(op.schema()))
 //         if (const auto items = calls_of_items(op.schema(), stack)) ...   // the arguments of each call

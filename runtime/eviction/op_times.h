@@ -2,8 +2,8 @@
 //
 // A wall clock around a call measures only the launch. So the program waits for the device in the first runs
 // of each kind of call (operator, geometry of the operands, other arguments). The quickest of these runs is
-// the cost of all later calls of the kind, which do not wait. The first run may include the loading of the
-// kernel.
+// the cost of all later calls of the kind, which do not wait. (The time of the first run may include the
+// loading of the kernel.)
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>

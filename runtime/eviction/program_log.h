@@ -1,5 +1,5 @@
 // A log of the program under online eviction. It contains a trace of the program's ops, which the simulation
-// can repeat, and what the evictor has done.
+// can repeat, and the reruns and evictions by the evictor.
 #pragma once
 
 #include <string>

@@ -27,7 +27,7 @@ struct Ticket {
     c10::DataPtr memory;  ///< null while evicted
 };
 
-/// Tickets of storages that have been destroyed, in the order of time. Threads: any.
+/// Tickets of storages that have been destroyed, in the order of their destruction. Threads: any.
 class Departures {
   public:
     std::vector<std::unique_ptr<Ticket>> take();
@@ -46,8 +46,8 @@ class Departures {
 };
 
 Ticket* hang_ticket(c10::StorageImpl& storage, std::shared_ptr<Departures> departures, int name);
-/// Returns the memory's pointer in the ticket if `pointer` belongs to a storage with a ticket; else `pointer`
-/// itself.
+/// If `pointer` belongs to a storage with a ticket, returns the ticket's pointer to the memory; else returns
+/// `pointer`.
 const c10::DataPtr& memory_behind(const c10::DataPtr& pointer);
 /// Returns the ticket of the storage, or null if it has none.
 Ticket* ticket_of(const c10::StorageImpl& storage);

@@ -16,7 +16,7 @@ namespace rematlas {
 /// An error is one line that names the file.
 Result<Model> load_model(const std::filesystem::path& path, c10::Device device = c10::DeviceType::CPU);
 
-/// Returns the inputs that are tensors: those among `asked`, or, if `asked` is empty, those with which the
+/// Returns the inputs in `asked` that are tensors. If `asked` is empty, returns the inputs with which the
 /// program was exported. Fails if `asked` is empty and the model does not know its inputs; the message begins
 /// with `where` and names --input.
 Result<std::vector<InputSpec>> input_tensors(const Model& model, std::vector<InputSpec> asked,

@@ -5,8 +5,8 @@
 //     adamw->op();         // aten::_fused_adamw_
 //     adamw->states();     // exp_avg and exp_avg_sq, with the parameter's layout, and step, a number
 //
-// Each of these ops updates its parameters one by one, so the results do not depend on how many parameters it
-// is given.
+// Each of these ops updates its parameters one by one, so the results do not depend on how many parameters
+// the op is given.
 #pragma once
 
 #include <ATen/core/ivalue.h>

@@ -40,8 +40,8 @@ class TorchScriptPlaces final : public Places {
         std::size_t list = 0;
         long index = 0;
     };
-    std::map<std::string, Cursor> cursors_;  ///< by module: the ModuleList that runs now, if several have
-                                             ///< a member that fits
+    std::map<std::string, Cursor> cursors_;  ///< by module path: the ModuleList that runs now, if several
+                                             ///< lists of the module have a member that fits
 };
 
 }  // namespace rematlas

@@ -53,7 +53,8 @@ struct StepObserver {
     std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>& outputs)> make_gradients = {};
     /// Makes the target of Loss::cross_entropy. If this function is empty, the target is the last input.
     std::function<at::Tensor(const std::vector<at::Tensor>& outputs)> make_target = {};
-    /// Whether gradients are accumulated in the parameters, as in a training loop, and taken from there.
+    /// Whether the backward accumulates gradients in the parameters' `grad`, as in a training loop. The step
+    /// then takes them from `grad`.
     bool accumulates = false;
 };
 

@@ -270,8 +270,8 @@ void BoundModel::place_constants(OperandTable& operands) const {
     for (const auto& [tensor, storage] : constants_) operands.place(tensor, storage);
 }
 
-/// Says whether the op updates the operand's resident tensor in its first run, so that reruns do not get the
-/// tensor (see Overwrite).
+/// Says whether the op's first run updates the operand's resident tensor. If so, reruns do not get the tensor
+/// (see Overwrite).
 bool BoundModel::updates_for_good(const TapeOp& op, int operand) const {
     return operand != no_operand &&
            std::any_of(op.overwrites.begin(), op.overwrites.end(), [&](const Overwrite& overwrite) {

@@ -92,7 +92,7 @@ class Inspector {
     }
 
     /// Says whether the op copies a tensor from host memory. A number in host memory does not prevent the
-    /// capture: it is read when the kernel is launched, and the graph keeps its value.
+    /// capture: the host reads it when it launches the kernel, and the graph keeps its value.
     bool copies_from_host(const TapeOp& op) const {
         return std::any_of(op.arguments.begin(), op.arguments.end(),
                            [&](const Argument& argument) {

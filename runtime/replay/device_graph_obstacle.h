@@ -4,8 +4,8 @@
 //     if (const auto obstacle = device_graph_obstacle(graph, tape, steps)) ...  // *obstacle says why
 //
 // A graph repeats the same kernels on the same addresses, without the host's work between them. So no op may
-// wait for the device, read or make tensors in host memory, or have a shape that depends on values. For each
-// random op it must be known how many numbers the op draws.
+// wait for the device, read or make tensors in host memory, or have a shape that depends on values. The count
+// of numbers that a random op draws must be known.
 #pragma once
 
 #include <optional>

@@ -22,8 +22,8 @@ Result<void> DeviceGraphStep::capture() {
     std::vector<std::function<void()>> parts;
     if (asks < steps.size()) {
         parts.push_back([&] { run_.play_plainly(asks); });
-        // The gradients of the outputs lie in the memory of the graphs, and the schedule may use this memory
-        // for other tensors afterwards. So the tensors that are kept here only refer to the memory.
+        // The gradients of the outputs are in the memory of the graphs, which the schedule may use for other
+        // tensors afterwards. So the tensors that are kept here refer to this memory without owning it.
         run_.fill_gradients = [&](std::vector<at::Tensor>& made) {
             for (const at::Tensor& gradient : made)
                 output_gradients_.push_back(at::from_blob(gradient.mutable_data_ptr(), gradient.sizes(),

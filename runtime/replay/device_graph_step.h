@@ -10,8 +10,8 @@ namespace rematlas {
 
 class DeviceGraphStep {
   public:
-    /// Captures the steps: calls their ops once, but the device runs none of them yet. Fails with the kind
-    /// `negative` if an op prevents the capture, and fails if the inputs do not fit.
+    /// Captures the steps: calls their ops once, but the device runs none of them yet. Fails with
+    /// `ErrorKind::negative` if an op prevents the capture. Also fails if the inputs do not fit.
     static Result<std::unique_ptr<DeviceGraphStep>> capture(const BoundModel& model,
                                                             std::span<const Step> steps,
                                                             const std::vector<at::Tensor>& inputs);

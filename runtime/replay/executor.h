@@ -12,9 +12,9 @@
 //
 // Outputs, gradients, buffers and the generator's state are those of the original step, bit by bit, on the
 // same device with deterministic kernels. A recomputed random op draws the same numbers again and does not
-// advance the generator; running statistics are updated once; no op reads an input that was written to after
-// the op's first run. Threads: only one executor per process may run at a time; kernels use as many threads
-// as libtorch is set to.
+// advance the generator. Running statistics are updated once. An op that runs again reads the same inputs as
+// in its first run. Threads: only one executor per process may run at a time; kernels use as many threads as
+// libtorch is set to.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -86,7 +86,8 @@ class Executor {
     /// the model are updated. Residents that live on the host are moved there in the first step: from then
     /// on, between steps, their tensors refer to host memory and are complete. If the steps are cyclic, all
     /// copies are done when the function returns. Fails if inputs are wrong, if the executor does not support
-    /// a step, or if a kernel throws an exception; the error names the op. Fails with the kind `negative` if
+    /// a step, or if a kernel throws an exception; the error names the op. Fails with `ErrorKind::negative`
+    /// if
     /// the program's course has changed (a guarded value differs).
     Result<Replayed> run(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
                          const ReplayOptions& options = {}, const Homes& homes = {});
@@ -120,8 +121,8 @@ class Executor {
     Result<Forwarded> forward(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
                               const ReplayOptions& options = {}, const Homes& homes = {});
 
-    /// Checks that the gradients of the outputs are defined and lie in memory as when the step was captured.
-    /// The error tells the first difference.
+    /// Checks that the gradients of the outputs are defined and have the memory layout that they had when the
+    /// step was captured. The error tells the first difference.
     Result<void> check_gradients(const std::vector<at::Tensor>& output_gradients) const;
 
     /// Runs the rest of the steps. The generator does not move unless ops of the backward itself draw random

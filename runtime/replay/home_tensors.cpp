@@ -26,7 +26,7 @@ at::Tensor on(c10::Storage storage, c10::Device device, const at::Tensor& like) 
                       .negated = like.is_neg()});
 }
 
-/// Returns a storage that says that it is on the device, but refers to the bytes of `on_host`.
+/// Returns a storage that counts as one of the device, but refers to the bytes of `on_host`.
 c10::Storage as_of(c10::Device device, const c10::Storage& on_host) {
     auto* owner = new c10::Storage(on_host);
     const auto let_go = [](void* context) { delete static_cast<c10::Storage*>(context); };

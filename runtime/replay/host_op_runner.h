@@ -1,4 +1,4 @@
-// Runs ops of a step on the host: kernels of the CPU work on the bytes in host memory, as tensors of the CPU.
+// Runs ops of a step on the host: CPU kernels work on the bytes in host memory, as tensors of the CPU.
 //
 //     HostOpRunner runner(model, transfers, player);
 //     copies.run(runner.work(step, operands));    // or give it to a TransferPlayer

@@ -6,7 +6,7 @@
 namespace rematlas {
 namespace {
 
-/// In bytes. The signature has the offset of each operand modulo this number, because kernels use wider loads
+/// The signature has the offset of each operand, in bytes modulo this number, because kernels use wider loads
 /// for aligned addresses.
 constexpr std::int64_t alignment = 64;
 

@@ -34,8 +34,8 @@ bool OpenCollectives::must_end_before(const Open& open, const Step& step) const 
         return std::any_of(tensors.begin(), tensors.end(), holds);
     };
     if (any(op.outputs, is_used) || any(op.mutates, is_used)) return true;
-    // A kernel that can run in place writes to the memory of an input, or to a copy that its tensor has while
-    // the kernel runs (Overwrites).
+    // A kernel that can run in place writes to the memory of an input, or to a copy of that memory (see
+    // Overwrites).
     return op.inplace.empty() ? any(op.inputs, is_made) : any(op.inputs, is_used);
 }
 
@@ -58,7 +58,7 @@ void OpenCollectives::wait_for_all() {
 void OpenCollectives::settle() noexcept {
     for (const Open& open : open_) try {
             open.call.wait(open.results, CollectiveCall::Waits::later);
-        } catch (...) {  // the step has failed already, or it will be told by the next collective
+        } catch (...) {  // ignored: the step has failed already, or the next collective throws
         }
     open_.clear();
 }

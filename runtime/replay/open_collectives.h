@@ -1,6 +1,6 @@
 // The collectives that a run of a step has begun and has not waited for yet. They run beside compute, as
-// docs/concepts/schedules.md says. Where a schedule is simulated, core/schedule/collectives_under_way.h
-// waits at the same steps.
+// docs/concepts/schedules.md says. The simulator waits at the same steps
+// (core/schedule/collectives_under_way.h).
 #pragma once
 
 #include <ATen/core/stack.h>

@@ -12,8 +12,8 @@ namespace rematlas {
 namespace {
 
 /// Returns the positions in BoundModel::bound of the tensors that the step writes to, or only of those that
-/// it also reads. Parameters that the step's optimizer updates are left out, because no caller goes back to
-/// the time before the updates.
+/// it also reads. Parameters that the step's optimizer updates are left out, because no caller restores their
+/// state before the updates.
 std::set<std::size_t> written_by(const BoundModel& model, Snapshot::Of of) {
     std::set<TensorId> tensors;
     for (const BufferUpdate& update : model.tape.updates) tensors.insert(update.buffer);
@@ -30,9 +30,8 @@ const std::vector<int>& gradient_operands(const BoundModel& model) {
     return model.tape.ops[model.loss].arguments[1].operands;
 }
 
-/// Says whether this reference is the only one, and no view shares the memory. If the tensor has a Python
-/// object, the tensor and this object hold each other. The reference of the object does not count if nobody
-/// else holds the object.
+/// Says whether `tensor` is the only reference to the tensor, and no view shares its memory. A tensor and its
+/// Python object refer to each other; the object's reference does not count if nobody else holds the object.
 bool is_held_here_alone(const at::Tensor& tensor) {
     const auto uses = tensor.use_count();
     const bool alone =
@@ -154,9 +153,10 @@ Result<std::vector<at::Tensor>> OpenForward::forward(const std::vector<at::Tenso
     return outputs;
 }
 
-/// Keeps the gradients for the step that asks for them. A gradient is used in place if its layout fits and if
-/// nobody else holds it or nothing writes over it; other gradients are copied later. Returns the bytes of the
-/// gradients that only the step holds.
+/// Keeps the gradients for the step that asks for them. A gradient is used in place if its layout fits, and
+/// if
+/// either nobody else holds it or no step writes over it. Other gradients are copied later. Returns the bytes
+/// of the gradients that only the step holds.
 std::int64_t OpenForward::take_given(std::vector<at::Tensor> gradients) {
     const BoundModel& model = run_->model;
     given_.clear();

@@ -60,8 +60,9 @@ class OpenForward {
   private:
     /// A tensor of the caller that must not be written to between forward and backward.
     struct Watched {
-        c10::VariableVersion version;  ///< version counter of the tensor; the tensor itself is not held,
-                                       ///< because the history of an output holds this object
+        c10::VariableVersion version;  ///< version counter of the tensor, without the tensor itself: the
+                                       ///< history of an output holds this object, so holding the output
+                                       ///< here would make a cycle
         std::uint32_t seen;
         std::string what;
     };

@@ -1,4 +1,4 @@
-// The optimizer of the original, for comparison with a step whose own ops update the parameters.
+// Runs the original's optimizer, for comparison with a step whose own ops update the parameters.
 //
 //     OriginalOptimizer optimizer(model, tape);
 //     optimizer.update(result.gradients);

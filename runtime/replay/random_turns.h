@@ -19,7 +19,8 @@ class RandomTurns {
     explicit RandomTurns(const BoundModel& model) : model_(model), before_(model.random_ops.size()) {}
 
     /// Sets the generator to its state before this op in the captured step. Returns the state to restore
-    /// after the op, or null if it is the op's turn, so that the op moves the generator on.
+    /// after the op. Returns null if the op comes in the captured order: then its draws advance the
+    /// generator.
     std::unique_ptr<GeneratorState> enter(OpId op);
     /// Advances the generator over all turns below `end` that have not come yet.
     void skip_to(int end);
@@ -29,8 +30,8 @@ class RandomTurns {
     /// Forgets all turns. Must be called before or after a step.
     void clear();
 
-    /// Whether the device captures graphs. If so, the generator is placed relative to the start of the
-    /// captured step.
+    /// Whether the device captures graphs. If so, `enter` sets the generator's position relative to the start
+    /// of the captured step.
     bool capturing = false;
 
   private:

@@ -321,8 +321,8 @@ std::vector<at::Tensor> ReplayRun::gradients() const {
     return tensors;
 }
 
-/// Undoes the counters that have run, but that the original runs only after `op`. They have run too early
-/// because ReplayPlan::make_halves moves all counters to the front.
+/// Undoes the ops that add to counters and have run here, although the original runs them only after `op`.
+/// They have run too early because ReplayPlan::make_halves moves them to the front.
 void ReplayRun::count_back(OpId op) {
     for (std::size_t step = 0; step < at_; ++step) {
         if (!plan->steps[step].runs()) continue;

@@ -38,8 +38,8 @@ struct ReplayOptions {
                                       ///< be null
     std::function<void()> before_op;  ///< called before each op; an exception that it throws ends the run
     bool arena = false;  ///< whether to use an arena: from the second step of a schedule on, nothing is
-                         ///< allocated from the system; results lie in the arena, and are valid while they
-                         ///< are held
+                         ///< allocated from the system; results are in the arena, and valid while they are
+                         ///< held
     std::int64_t most_arena_bytes = std::numeric_limits<std::int64_t>::max();  ///< see StepMemory
 };
 
@@ -76,9 +76,10 @@ class ReplayRun {
     Result<void> begin(const ReplayPlan& plan, const std::vector<at::Tensor>& inputs,
                        const ReplayOptions& options);
 
-    /// Runs the steps up to `end`, then calls `then`. After an error the run is cleared. The kind `negative`
-    /// says that the program's course has changed. After any other error before the loss, the generator is
-    /// as the original would have it at the op that failed, and so are the buffers whose new contents exist.
+    /// Runs the steps up to `end`, then calls `then`. After an error the run is cleared. The error has
+    /// `ErrorKind::negative` if the program's course has changed. After any other error before the loss, the
+    /// generator is as the original would have it at the op that failed, and so are the buffers whose new
+    /// contents exist.
     template <class Work>
     Result<void> play(std::size_t end, Work&& then);
     /// Runs the steps up to `end` without catching exceptions of kernels, for steps that the device captures.

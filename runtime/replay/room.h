@@ -26,9 +26,9 @@ std::optional<Room> room_for(const Graph& graph, const std::vector<Step>& steps,
 
 /// Checks that the device still has the memory. `residents`: bytes of the step that are on the device
 /// already. Unused memory that the process holds counts as free, and so do the gaps in segments that are in
-/// use. In a process of Rematlas' own, the allocator is in the state with which its model begins, so
-/// `reserved` bytes are needed; in another process only the `allocated` bytes are. The error says how much is
-/// needed, and how much there is.
+/// use. In a process that Rematlas started itself, the allocator begins in the state that `room_for` assumes,
+/// so `reserved` bytes are needed; in another process only the `allocated` bytes are. The error says how much
+/// is needed, and how much there is.
 Result<void> check_room(const Room& room, Bytes residents, DeviceRuntime& device);
 
 }  // namespace rematlas

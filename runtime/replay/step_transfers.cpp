@@ -141,8 +141,8 @@ Result<void> StepTransfers::begin(OperandTable& operands, const std::vector<at::
     return {};
 }
 
-/// Gives the residents that live on the host their places there. The caller's storages stay storages of the
-/// device, but then refer to this host memory, which is kept as long as somebody holds them.
+/// Moves the residents that live on the host to their places there. The caller's storages still count as
+/// storages of the device, but then refer to this host memory, which is kept as long as somebody holds them.
 /// Residents that are in host memory already, because of another plan or the caller, stay where they are.
 void StepTransfers::bring_home(OperandTable& operands) {
     std::vector<TensorId> elsewhere;
@@ -236,7 +236,7 @@ bool StepTransfers::leaves(TensorId t) const {
     return std::find(steps.begin(), steps.end(), Step::free(t)) != steps.end();
 }
 
-/// Allocates device memory on behalf of tensors in host memory that the schedule counts as tensors on the
+/// Allocates device memory for those tensors in host memory that the schedule counts as tensors on the
 /// device. This memory is freed and allocated again when the schedule lets such a tensor leave the device and
 /// return.
 void StepTransfers::count_host_memory() {

@@ -9,10 +9,10 @@
 //     transfers->end();
 //
 // When a resident leaves the device, its memory is taken out of the storage that the caller holds. When the
-// resident returns, that storage has other memory, so the caller's tensor is complete after the step. If a
-// resident lives on the host, the caller's storage is the resident's place there, and the step works on
-// copies. On a GPU the caller's tensor stays a tensor of the device: its storage refers to host memory, which
-// kernels read and write over the link.
+// resident returns, the storage gets other memory, so the caller's tensor is complete after the step. If a
+// resident lives on the host, the caller's storage refers to host memory, and the step works on copies. On a
+// GPU such a tensor of the caller still counts as a tensor of the device: kernels read and write the host
+// memory over the link.
 #pragma once
 
 #include <memory>
@@ -28,8 +28,8 @@ namespace rematlas {
 /// The links, which all runs of a model share.
 struct StepLinks {
     std::shared_ptr<CopyQueues> copies = {};   ///< opened when they are first needed
-    TransferPlayer::Forgotten forgotten = {};  ///< called with memory, of the host or the device, that nobody
-                                               ///< needs any more; only tests on the CPU set it
+    TransferPlayer::Forgotten forgotten = {};  ///< called with each block of host or device memory that is no
+                                               ///< longer needed; only tests on the CPU set it
 };
 
 /// A plan of the copies, with the homes for which it was made.
@@ -42,8 +42,8 @@ struct StepTransferPlan {
 /// error names the first such tensor or op, and says why.
 Result<void> check_movable(const BoundModel& model, const StepTransferPlan& plan);
 
-/// Moves residents to the device that are in host memory although their home in `homes` is not the host. The
-/// caller's storages stay, with the same contents.
+/// Moves to the device all residents that are in host memory although their home in `homes` is not the host.
+/// The caller's storages stay the same objects with the same contents.
 void bring_to_device(const BoundModel& model, const Homes& homes, OperandTable& operands);
 
 class StepTransfers {
@@ -101,8 +101,8 @@ class StepTransfers {
     std::shared_ptr<PinnedSlab> slab_;
     IdVector<TensorId, std::uint8_t> in_host_memory_;  ///< in steps of a GPU: tensors that are always in host
                                                        ///< memory
-    IdVector<TensorId, std::int32_t> home_;     ///< index of a resident's place on the host; -1 if it does
-                                                ///< not live there
+    IdVector<TensorId, std::int32_t> home_;     ///< index of the place on the host where a resident lives; -1
+                                                ///< if it does not live there
     IdVector<TensorId, c10::Storage> at_home_;  ///< the caller's storages of residents that live on the host
     IdVector<TensorId, std::int32_t> place_;    ///< index of the place on the host that holds the latest copy
     IdVector<TensorId, std::size_t> bytes_;     ///< size of the storage when it was last on the device

@@ -5,8 +5,8 @@
 
 namespace rematlas {
 
-/// Returns a view that has, of the elements that share memory, only the first. So a kernel that writes to the
-/// view writes to each address once.
+/// Returns a view with only the first of all elements that have the same address. So a kernel that writes to
+/// the view writes to each address once.
 at::Tensor once_each(const at::Tensor& tensor);
 
 /// Returns a copy with the same strides, in its own memory.

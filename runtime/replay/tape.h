@@ -77,8 +77,8 @@ struct TapeOp {
                   ///< invalid
     std::vector<Overwrite> overwrites;
     std::optional<std::int64_t>
-        draws;  ///< for a random op: how far it moves the generator, if that is a plain count; a negative
-                ///< number counts draws from the host's generator, in a step on another device
+        draws;  ///< for a random op: how far it advances the generator, if that number is known and fixed; a
+                ///< negative number counts draws from the host's generator, in a step on another device
     std::optional<Guard> guard = {};
     std::vector<std::vector<std::int64_t>>
         result_sizes;                ///< per returned tensor: its captured sizes, if they depend on the data

@@ -46,8 +46,8 @@ struct OneDeviceGuard final : c10::impl::NoOpDeviceGuardImpl<cuda> {
     static c10::Stream stream() { return c10::Stream(c10::Stream::DEFAULT, c10::Device(cuda, 0)); }
 };
 
-/// Says whether the guard knows a device. Before libtorch makes fake tensors of an absent device, it puts a
-/// guard in place that counts devices and does nothing.
+/// Says whether the guard knows a device. Before libtorch makes fake tensors of an absent device, it installs
+/// a guard that only counts devices.
 bool has_devices(const c10::impl::DeviceGuardImplInterface* guard) {
     return guard && guard->deviceCount() > 0 && !dynamic_cast<const c10::impl::FakeGuardImpl<cuda>*>(guard) &&
            !dynamic_cast<const c10::impl::NoOpDeviceGuardImpl<cuda>*>(guard);
@@ -154,7 +154,7 @@ AttentionKernel attention_kernel(double device, const AttentionCall& call) {
                        call.width == call.value_width &&
                        !(wide_backward && (call.dropout > 0 || call.width > 224));
     if (flash) return AttentionKernel::flash;
-    // The tensor cores need rows of a multiple of 128 bits in half precision, else of four elements.
+    // The tensor cores need rows of a multiple of 128 bits in half precision, and of 4 elements otherwise.
     const std::int64_t alignment = half ? (device >= 7.0 ? 8 : 1) : device >= 8.0 ? 4 : 1;
     const bool efficient = (half || call.dtype == "f32") && !call.grouped && !call.mask_gradient &&
                            call.width % alignment == 0 && call.value_width % alignment == 0;

@@ -12,7 +12,7 @@ namespace rematlas {
 /// Must be called before a model is loaded; later calls change the profile. If libtorch's own CUDA is loaded
 /// and has a device, the profile only decides which attention kernel runs.
 void stand_in_for_cuda(const DeviceProfile& profile);
-/// Ends the stand-in: libtorch's own CUDA answers again, if it is loaded.
+/// Ends the stand-in: libtorch uses its own CUDA again, if it is loaded.
 void stop_standing_in();
 
 /// The properties of a call that decide which attention kernel runs.

@@ -98,7 +98,7 @@ const TwinDevice host_device{
     .handed_over = [](const at::Tensor& made,
                       c10::Device device) { return tensor_on(relabelled(made.storage(), device), made); }};
 
-/// The arguments of one call and their twins. The twins share storages as the arguments do.
+/// The arguments of one call and their twins. Two twins share a storage if their arguments do.
 class Twins {
   public:
     explicit Twins(const TwinDevice& where) : where_(where) {}
@@ -147,9 +147,10 @@ class Twins {
     std::vector<std::pair<c10::Storage, c10::Storage>> storages_;
 };
 
-/// Says whether an op of another device names the host as its device, or gets a tensor with dimensions in
-/// host memory that its kernel could not read. This occurs in programs that were traced on the host: they
-/// make tensors (position ids, masks) there. Only indices and tensors that are copied may be in host memory.
+/// Says whether an op of a device other than the host names the host as its device, or gets a tensor with
+/// dimensions in host memory, which its kernel could not read. This occurs in programs that were traced on
+/// the host: they make tensors (position ids, masks) there. Only indices and tensors that are copied may be
+/// in host memory.
 bool mixes_devices(const c10::FunctionSchema& schema, const torch::jit::Stack& stack, std::size_t base,
                    c10::Device device) {
     const std::string& name = schema.name();
@@ -235,7 +236,7 @@ void ShapeKernels::run_on_twins(const c10::OperatorHandle& op, torch::jit::Stack
             with_tensors(value, [&](const at::Tensor& tensor) { return twins.original(tensor, device); }));
 }
 
-/// Runs an op for real if its tensors have values and its results are small. Returns whether the op has run.
+/// Runs the op's kernel if its tensors have values and its results are small. Returns whether it has run.
 bool ShapeKernels::run_for_real(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                                 torch::jit::Stack* stack) {
     if (op.hasTag(at::Tag::nondeterministic_seeded)) return false;

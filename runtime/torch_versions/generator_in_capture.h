@@ -43,7 +43,7 @@ void place_generator_in_capture([[maybe_unused]] c10::DeviceIndex index, at::CUD
     };
     if (!find()) {
         // The generator's state knows a capture only after the capture's first random kernel. So this call
-        // pretends that there was a kernel, which has drawn nothing.
+        // announces a random kernel that draws nothing.
         make_room();
         at::Generator generator = at::cuda::detail::getDefaultCUDAGenerator(index);
         const std::lock_guard lock(generator.mutex());

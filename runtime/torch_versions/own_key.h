@@ -1,7 +1,7 @@
 // The dispatch key on which Rematlas sees ops: just above the kernels and below autograd.
 //
 // libtorch 2.11 to 2.15 has no kernel for this key, whose name is reserved for future fake tensors. Only this
-// file names the key; runtime/dispatch/every_op.h answers for all ops on it.
+// file names the key; runtime/dispatch/every_op.h handles all ops on it.
 #pragma once
 
 #include <c10/core/DispatchKeySet.h>

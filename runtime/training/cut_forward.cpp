@@ -144,10 +144,9 @@ class HandOutNode final : public Node {
 };
 
 /// Makes a chain of nodes that pass gradients on. The gradients of the parameters come first, from the last
-/// parameter to the first as in a plain backward, so that code that waits for gradients
-/// (DistributedDataParallel) gets them in about the order of plain training. The gradients of the inputs
-/// follow. The caller must fill `gradients` before the chain runs: first the gradients of the parameters,
-/// then those of the inputs.
+/// parameter to the first as in a plain backward. So code that waits for gradients (DistributedDataParallel)
+/// gets them in about the order of plain training. The gradients of the inputs follow. The caller must fill
+/// `gradients` before the chain runs: first the gradients of the parameters, then those of the inputs.
 Edge hand_out(const std::shared_ptr<variable_list>& gradients, const std::vector<at::Tensor>& parameters,
               const edge_list& inputs, const at::Tensor& link) {
     std::vector<std::size_t> places;

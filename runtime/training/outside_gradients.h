@@ -1,5 +1,5 @@
-// Says whether parameters get gradients in a backward from elsewhere than from the module, for example from a
-// penalty in the loss.
+// Says whether parameters get gradients in a backward not only from the module but also from elsewhere, for
+// example from a penalty in the loss.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,12 +16,12 @@ inline constexpr const char* casts_are_shared =
 /// node of a running backward. Cost: linear in the nodes and edges of the caller's graph.
 bool get_gradients_from_outside(const std::vector<at::Tensor>& parameters);
 
-/// Says whether a node that came into the caller's graph later than the module also leads to one of the
-/// parameters. This may be a node of Rematlas that belongs to another forward. The backward runs such a node
+/// Says whether a node that was added to the caller's graph after the module also leads to one of the
+/// parameters. This can be a node of Rematlas that belongs to another forward. The backward runs such a node
 /// before the module; without Rematlas, autograd would then add the module's terms one by one to the gradient
-/// from this node. (Gradients from earlier nodes are added to the module's whole sum in any case.) Must be
-/// called within a node of Rematlas whose gradients are sums. Cost: linear in the nodes and edges of the
-/// caller's graph.
+/// from this node. (Gradients from nodes that were added before the module are added to the module's whole
+/// sum in any case.) Must be called within a node of Rematlas whose gradients are sums. Cost: linear in the
+/// nodes and edges of the caller's graph.
 bool get_gradients_before_this_sum(const std::vector<at::Tensor>& parameters);
 
 /// Says whether a cast in the caller's graph also leads to one of the parameters. In a region of autocast

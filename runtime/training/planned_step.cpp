@@ -89,7 +89,7 @@ Result<std::shared_ptr<PlannedStep>> PlannedStep::create(std::shared_ptr<const G
     return step;
 }
 
-/// Says whether the step's own ops use up the gradient, so that the step does not return it.
+/// Says whether the step's own ops use up the gradient; if so, the step does not return it.
 bool PlannedStep::is_taken(std::size_t place) const {
     return takes_gradients_ && trained_[place] >= 0 && tape().gradients[place].operand == no_operand;
 }
@@ -107,8 +107,8 @@ void PlannedStep::check_sums() const {
                 "rematlas: ", casts_are_shared, "; or train without a plan (rematlas.remove)");
 }
 
-/// Returns why the step has to return the gradients that it would use up itself; empty if it need not. Must
-/// be called in a backward that has begun. `has_hooks` is called if parameters seem to have hooks.
+/// Returns the reason to return gradients that the step would otherwise use up itself; empty if there is
+/// none. Must be called in a backward that has begun. `has_hooks` is called if parameters seem to have hooks.
 std::string PlannedStep::why_gradients_are_wanted(const std::function<bool()>& has_hooks) const {
     if (!takes_gradients_) return "";
     const auto* asked = torch::autograd::get_current_graph_task_exec_info();

@@ -35,10 +35,11 @@ struct PlannedForward {
     std::int64_t frame = 0;           ///< number of this forward, for `OriginalForward`
 };
 
-/// Functions with which a planned step uses the original. `run` runs the original's forward of a frame on
-/// these inputs, with gradients. It returns the outputs, and throws if it cannot run. `used`: for each
-/// output, whether its gradient is given; empty if this is not known yet. `forget` is called when the frame
-/// no longer exists, so that everything that was kept for it can be dropped.
+/// Functions with which a planned step uses the original. A frame is one forward of the step with its
+/// backward. `run` runs the original's forward of a frame on these inputs, with gradients. It returns the
+/// outputs, and throws if it cannot run. `used`: for each output, whether its gradient is given; empty if
+/// this is not known yet. `forget` is called when the frame no longer exists, so everything that was kept for
+/// it can be dropped.
 struct OriginalForward {
     std::function<std::vector<at::Tensor>(std::int64_t frame, const std::vector<at::Tensor>& inputs,
                                           const std::vector<bool>& used)>
@@ -69,7 +70,7 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     /// Runs the forward. `tensors` are in the order of Tape::bindings. `measured`: whether to measure the
     /// peak even if measuring changes statistics that the caller sees; if it changes none
     /// (DeviceRuntime::measures_unseen), the peak is always measured. The first step begins only if the
-    /// device has room for it. Fails with the kind `negative` if the program's course has changed; then
+    /// device has room for it. Fails with `ErrorKind::negative` if the program's course has changed; then
     /// nothing has happened, and the original has to run. Also fails if tensors do not fit, or if a kernel
     /// throws an exception. When Python raises an exception (Ctrl-C), the forward ends at its next op, and so
     /// does a backward without updates; the exception is thrown as Python's own.

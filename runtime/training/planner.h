@@ -80,7 +80,7 @@ class Planner {
     /// frames open, and `beside` is added to it. If `limits.time` is 0, the time depends on the size of the
     /// graph. `in_arena`: whether the step will run in an arena.
     void start(SolveRequest request, int frames, Bytes beside, bool in_arena);
-    /// These three may be called from several threads.
+    /// `busy`, `wait` and `answer` may be called from several threads.
     bool busy() const;
     void wait() const;
     /// Returns the answer to the last call of `start`; null while the solver is busy.
@@ -105,13 +105,13 @@ class Planner {
                                                DeviceRuntime& device, const std::string& captured,
                                                const std::string& times);
 
-    bool is_solving() const;  ///< the caller has `mutex_`
+    bool is_solving() const;  ///< the caller must hold `mutex_`
 
     std::shared_ptr<const Graph> graph_;
     Tape tape_;
     Bytes whole_peak_, whole_held_, residents_, kept_by_loss_;
     std::stop_source stop_;
-    mutable std::mutex mutex_;  ///< of the two members below
+    mutable std::mutex mutex_;  ///< guards the two members below
     std::shared_future<PlanAnswer> future_;
     std::optional<PlanAnswer> answer_;
 };

@@ -1,4 +1,4 @@
-// Says from where in a Python model an op comes.
+// Finds the module and the source line of a Python model that an op comes from.
 #pragma once
 
 #include <string>

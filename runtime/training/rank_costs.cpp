@@ -20,7 +20,7 @@ int in_one_node(const std::vector<int>& ranks, int node) {
                                           [&](int rank) { return rank / node == ranks.front() / node; }));
 }
 
-/// Returns the bytes of the whole tensor, of which each rank has a part or gets a part.
+/// Returns the bytes of the whole tensor, which is the input or the output of the collective.
 Bytes whole_bytes(const Graph& graph, const Op& op) {
     Bytes given, made;
     for (const TensorId tensor : op.inputs) given += graph.tensors[tensor].bytes;

@@ -1,4 +1,4 @@
-// Times of collectives between ranks that are not there.
+// Predicts the times of collectives between ranks that need not exist.
 #pragma once
 
 #include <map>
@@ -28,12 +28,13 @@ struct RankCosts {
 /// unknown.
 Result<RankCosts> rank_costs_from(const std::string& text);
 
-/// Gives each collective of the graph the queue of its group, its bytes over the wire, and a time by the
-/// links. Fails if a collective has a group that is not among the given ones, or if no link connects a group.
+/// Gives each collective of the graph the queue of its group, its bytes over the wire, and a time computed
+/// from the links. Fails if a collective has a group that is not among the given ones, or if no link connects
+/// a group.
 Result<void> add_rank_costs(Graph& graph, const Tape& tape, const RankCosts& costs);
 
-/// Multiplies the times of the graph's collectives by `weight`, up to eleven days. The graph's provenance
-/// tells the weight.
+/// Multiplies the time of each collective of the graph by `weight`; no time becomes longer than 1e15 ns. The
+/// graph's provenance records the weight.
 void weigh_collectives(Graph& graph, const Tape& tape, double weight);
 
 }  // namespace rematlas

@@ -28,8 +28,8 @@ namespace rematlas {
 
 class ScheduledModule {
   public:
-    /// `tensors` are the caller's own; errors begin with `owner`. `device`: cpu or cuda, where the tensors
-    /// are. Memory is measured from this call on: host tensors that were made before the first call in a
+    /// `tensors` are the caller's own; errors begin with `owner`. `device`: the device of the tensors, cpu or
+    /// cuda. Memory is measured from this call on: host tensors that were made before the first call in a
     /// process are not counted. Fails if there is no plan, if the schedule is not valid or belongs to another
     /// graph, or if names, shapes, types or places in memory differ from the captured model's.
     static Result<ScheduledModule> load(const std::filesystem::path& plan,

@@ -246,9 +246,9 @@ void StepRecording::measure_loss() {
     const std::int64_t left = alive_after_forward_ - recorder_.casts_gone();
     loss_ = {.most = memory_.peak_bytes() - left, .kept = memory_.alive_bytes() - left};
     if (now.slack == 0) return;
-    // A loose block is one that may be larger than requested. Under eviction, tensors may be evicted
-    // meanwhile, so the numbers of such blocks cannot be subtracted. The loss has at most as many of them as
-    // were handed out, and as fit into its bytes.
+    // A loose block is a block that may be larger than requested. Under eviction, tensors may be evicted
+    // meanwhile, so the numbers of loose blocks cannot be subtracted. The loss has at most as many loose
+    // blocks as were handed out, and at most as many as fit into its bytes.
     const bool evicts = memory_.evicts();
     const std::int64_t handed_out = now.so_far - before.so_far;
     const std::int64_t most = evicts ? std::min(handed_out, loss_.most / now.slack) : now.most - before.alive;

@@ -100,7 +100,7 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     const std::vector<int>& unused_outputs() const { return unused_outputs_; }
     /// Says for each output, in order, whether the loss gave it a gradient.
     std::vector<bool> used_outputs() const;
-    /// Says whether some parameter is used more than once, so that its gradient is a sum within the step.
+    /// Says whether some parameter is used more than once; if so, its gradient is a sum within the step.
     bool sums_gradients() const { return sums_gradients_; }
     /// Says whether the values of the tensor depend on parameters, inputs or random numbers.
     bool depends_on_data(const at::Tensor& tensor) const { return recorder_.depends_on_data(tensor); }

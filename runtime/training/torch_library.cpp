@@ -52,7 +52,7 @@ namespace {
 using nlohmann::json;
 
 /// Makes a storage on the device with the size of the tensor's storage. The new storage holds the tensor's
-/// values if the tensor has values, and at most `largest_kept` bytes.
+/// values if the tensor has values and its storage has at most `largest_kept` bytes.
 c10::Storage twin_storage(const at::Tensor& tensor, std::int64_t largest_kept, const DeviceRuntime& device) {
     const auto bytes = static_cast<std::int64_t>(tensor.storage().nbytes());
     // The whole storage is copied, because the tensor may be a view of a part of it.
@@ -124,8 +124,8 @@ void define_ops_of_shapes(torch::Library& library) {
 }
 
 void define_ops_of_autograd(torch::Library& library) {
-    // Lets autograd accept gradients of another size or type of numbers than those of the tensor, which must
-    // have a history. Without `type` it accepts any type; otherwise it casts gradients to `type`.
+    // Makes autograd expect gradients of this size for the tensor, which must have a history. Without `type`
+    // it accepts gradients of any type; otherwise it casts them to `type`.
     library.def("expect_gradient(Tensor of, int[] size, ScalarType? type) -> ()",
                 [](const at::Tensor& of, c10::IntArrayRef size, std::optional<c10::ScalarType> type) {
                     torch::autograd::InputMetadata& expected =
@@ -141,7 +141,7 @@ void define_ops_of_autograd(torch::Library& library) {
         torch::autograd::impl::set_gradient_edge(made, torch::autograd::impl::gradient_edge(of));
         return made;
     });
-    // Gives `to` the history that `history_of` has returned: its gradients go where those of `of` go.
+    // Gives `to` the history that `history_of` has returned: gradients of `to` flow where those of `of` flow.
     library.def(
         "take_history(Tensor to, Tensor history) -> ()", [](const at::Tensor& to, const at::Tensor& history) {
             torch::autograd::impl::set_gradient_edge(to, torch::autograd::impl::gradient_edge(history));
@@ -165,8 +165,8 @@ void define_ops(torch::Library& library) {
         const DeviceRuntime& runtime = *open_device_named(device);
         return runtime.most_footprint(large) > runtime.footprint(large);
     });
-    // Casts like the ops that autocast to `type`: takes the cast from the autocast region's cache if it is
-    // there.
+    // Casts as an op that autocasts to `type` does: takes the cast from the cache of the autocast region if
+    // the cache has it.
     library.def("cached_cast(Tensor tensor, ScalarType type) -> Tensor",
                 [](const at::Tensor& tensor, c10::ScalarType type) {
                     return at::autocast::cached_cast(type, tensor, tensor.device().type());

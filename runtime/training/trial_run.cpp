@@ -265,8 +265,8 @@ std::optional<TrialRun::Replay> TrialRun::replay(const variable_list& gradients,
     const auto number = forward->number;
     forward->outputs.clear();  // the plan knows which outputs the caller frees before the backward
     // After the forward, the caller's loss may have drawn random numbers, and another forward may have
-    // updated the buffers. A plan that updates buffers in its backward goes on with the buffers that its own
-    // forward has left.
+    // updated the buffers. A plan that updates buffers in its backward continues with the buffers that its
+    // own forward has left.
     if (replayed_forward->different_tensor(*after_forward_).empty()) {
         put_back(begun);
     } else if (begun.different_tensor(*after_forward_).empty()) {

@@ -11,7 +11,7 @@
 namespace rematlas {
 
 /// Returns the bytes that one rank receives in a run of the op, if the algorithm moves as few as possible: 0
-/// for an op that is no collective. A sum over all ranks is one over shards and a gathering of the sums.
+/// for an op that is no collective. An all-reduce counts as a reduce-scatter and an all-gather.
 Bytes wire_bytes(const Graph& graph, const Tape& tape, OpId op);
 
 /// Returns these bytes of all runs in the steps.

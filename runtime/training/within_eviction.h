@@ -17,9 +17,9 @@ RoomMaker* eviction_on(const DeviceRuntime& device);
 /// Returns the meter that counts the memory of the device as it would be without eviction.
 MemoryMeter& memory_without_eviction(DeviceRuntime& device);
 
-/// The meter of `memory_without_eviction`, for use over several calls. In the meantime the eviction may end
-/// or another one may begin, even in a garbage collection that interrupts a step. Code that goes on
-/// afterwards must ask `changed`.
+/// The meter of `memory_without_eviction`, for use over several calls. Between these calls the eviction may
+/// end or another one may begin, even in a garbage collection that interrupts a step. The user of the meter
+/// must then ask `changed`.
 class MemoryWithoutEviction final : public MemoryMeter {
   public:
     explicit MemoryWithoutEviction(DeviceRuntime& device) : device_(device) { follow(); }

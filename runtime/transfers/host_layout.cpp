@@ -121,7 +121,7 @@ class HostLayout {
         held_ -= graph_.tensors[t].bytes;
     }
 
-    /// Packs the places. Homes lie one behind the other; tensors without bytes may lie anywhere.
+    /// Packs the places. Homes are adjacent in their order; tensors without bytes can be anywhere.
     void pack() {
         std::vector<Request> requests;
         std::vector<std::int32_t> place_of;

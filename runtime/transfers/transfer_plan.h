@@ -5,10 +5,9 @@
 //     allocate(plan->slab_bytes);         // for copies on the host, at planned places
 //     for (const QueueOrder& order : plan->first[step]) ...        // or let a TransferPlayer do it
 //
-// docs/concepts/schedules.md lists the waits. Real times differ from the predicted ones. So a step also waits
-// in cases that the checker would refuse by predicted times: before it writes over, frees or updates bytes
-// that are being copied. A wait that follows from earlier waits is left out, and so is a mark for which
-// nothing waits.
+// docs/concepts/schedules.md lists the waits. By predicted times, the checker refuses a step that writes
+// over, frees or updates bytes that are being copied. Real times differ, so such a step waits for the copy.
+// A wait that follows from earlier waits is left out, and so is a mark for which nothing waits.
 #pragma once
 
 #include <cstdint>
@@ -81,8 +80,7 @@ struct TransferPlan {
     std::vector<Step> steps = {};
     /// Orders of the first repetition. No work is running when it starts.
     QueueOrders first = {};
-    /// Orders of every later repetition of cyclic steps. Copies of the previous repetition may still be
-    /// running.
+    /// Orders of every later repetition of cyclic steps. Copies of the previous repetition may still run.
     QueueOrders steady = {};
     /// Orders for each pause in the first repetition, given when the step before the pause is done.
     QueueOrders pauses = {};
@@ -94,8 +92,8 @@ struct TransferPlan {
     /// Pairs of a step and a place that is free after the step, in ascending order.
     std::vector<std::pair<std::int32_t, std::int32_t>> leaving = {};
     std::int64_t slab_bytes = 0;  ///< bytes of the slab, which holds all places except homes
-    std::int64_t home_bytes = 0;  ///< bytes of the homes if they lie in one block; their offsets count from
-                                  ///< its start
+    std::int64_t home_bytes = 0;  ///< bytes of the homes if they are adjacent in one block; their offsets
+                                  ///< count from its start
     Bytes host_peak = {};         ///< peak of bytes on the host as the file format counts it: exact, without
                                   ///< gaps
 

@@ -50,7 +50,7 @@ struct EvictedReport : PairedReport {
     std::optional<EvictedStep> record;
 };
 
-/// An error is one line. It has the kind `negative` if the budget cannot be kept; then it names the op, the
+/// An error is one line. It has `ErrorKind::negative` if the budget cannot be kept; then it names the op, the
 /// missing bytes, and the tensors that cannot be evicted.
 Result<EvictedReport> train_evicting(const std::filesystem::path& model, const EvictedOptions& options,
                                      DeviceRuntime& device);

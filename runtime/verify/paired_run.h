@@ -51,8 +51,7 @@ struct PairedOptions {
     int warm_up = 0;      ///< number of steps before the `steps`; they are compared but not timed
     bool verify = false;  ///< whether to train the original too
     std::uint64_t seed = 1;
-    /// Called with the progress. `fraction` is 1 only after the `more_steps` further steps that the caller
-    /// takes.
+    /// Called with the progress. `fraction` reaches 1 only after the caller's own `more_steps` further steps.
     std::function<void(std::string_view stage, double fraction)> progress = {};
     int more_steps = 0;
 };
@@ -80,7 +79,7 @@ std::vector<at::Tensor> inputs_of_step(std::uint64_t step, const std::vector<Inp
 Result<void> train_in_pairs(PairedSides& sides, const PairedOptions& options, DeviceRuntime& device,
                             PairedReport& report);
 
-/// The largest share by which the measured peak may exceed a predicted one.
+/// The measured peak may exceed a predicted peak by at most this share of the predicted peak.
 constexpr double peak_tolerance = 0.002;
 
 /// Returns a description of what is wrong in the report; empty if nothing is wrong. `predicted_peak` is zero

@@ -22,7 +22,8 @@ struct RunOptions {
     bool verify = false;  ///< whether to run the original too, which must fit into memory; if so, one more
                           ///< pair of steps comes first, which is compared but not timed
     bool trace = false;   ///< whether to keep the times of each op of the last step
-    bool arena = true;    ///< whether nothing is allocated from the system, from the second step on
+    bool arena = true;    ///< whether to use an arena: from the second step on, nothing is allocated from
+                          ///< the system
     bool cuda_graphs = false;  ///< whether to submit each step as CUDA graphs, after one plain step that is
                                ///< not reported
     std::uint64_t seed = 1;

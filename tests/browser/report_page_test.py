@@ -127,7 +127,7 @@ class Pages(PageTest):
 
 
 class Large(PageTest):
-    """The page of a step of 10,000 different ops."""
+    """Tests the page of a step with 10,000 different ops."""
 
     def test_all_of_it_can_be_looked_at(self):
         graph = self.made.folder / "large.graph.json"

@@ -1,5 +1,5 @@
-// Tests the condition for all tests with hurried searches: searches read the steady clock, and waits on this
-// clock end in time.
+// Tests two facts on which tests with hurried searches rely: searches read the steady clock, and waits on
+// this clock end in time.
 #include <gtest/gtest.h>
 #include <time.h>
 

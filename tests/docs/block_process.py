@@ -25,7 +25,7 @@ def main() -> None:
 
 def run_block(block: dict, names: dict) -> bool:
     """Runs a block. Returns whether it ends without an error."""
-    text = "\n" * block["line"] + block["text"]  # so that line numbers are those of the page
+    text = "\n" * block["line"] + block["text"]  # the line numbers are then those of the page
     file = block["page"]
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     try:

@@ -40,7 +40,7 @@ class Block:
     title: str
     lines: list[Line]
     is_run: bool
-    behind: "Block | None" = None  # the block before this one, if only empty lines are between them
+    behind: "Block | None" = None  # the previous block, if only empty lines are between the two
 
     @property
     def text(self) -> str:
@@ -58,7 +58,7 @@ class Page:
     path: pathlib.Path
     name: str  # the name of the page in messages
     blocks: list[Block]
-    reasons: list[str]  # the reasons of its marks `not run`
+    reasons: list[str]  # the reasons in its marks `not run`
 
     @classmethod
     def read(cls, path: pathlib.Path, name: str | None = None) -> "Page":

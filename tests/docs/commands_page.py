@@ -34,7 +34,7 @@ function returns `(model, args)` or `(model, args, kwargs)`. `rematlas capture`,
 `rematlas maxbatch` and `rematlas run` hand such a model over to the package. The package's own commands have
 these options.
 """
-# Options of every command, which the page describes once.
+# Options that every command has. The page describes them only once.
 SHARED = ("-h,--help", "-h, --help", "--json", "--quiet")
 DESCRIPTION_COLUMN = 30
 

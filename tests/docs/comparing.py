@@ -14,7 +14,7 @@ from blocks import Line
 NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
 BYTES = r"(?:[kKMGTP]i?B|B|bytes?)"
 TIME = r"(?:ns|us|µs|μs|ms|s|min|h|d|nanoseconds?|microseconds?|milliseconds?|seconds?|minutes?|hours?|days?)"
-# The order matters: a text that one pattern matches is not seen by later patterns.
+# The order matters: text that one pattern has matched is not tried with later patterns.
 PATTERNS = (
     ("answer", re.compile(rf"(?<![\w.])x\d+(?:\.\d+)?, {NUMBER} ?{BYTES}(?![\w/])")),
     ("version", re.compile(r"\b\d+\.\d+\.\d+[\w.+]*")),
@@ -84,7 +84,7 @@ def split_at_dots(shown: list[Line]) -> list[list[Line]]:
 
 
 def matched(part: list[Line], came: list[str]) -> int:
-    """Returns how many lines at the beginning of the part equal those at the beginning of the output."""
+    """Returns how many lines at the beginning of the part and of the output are equal."""
     count = 0
     for line, other in zip(part, came):
         if comparable(line.text) != comparable(other):

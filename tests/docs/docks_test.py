@@ -18,7 +18,7 @@ class Docks(unittest.TestCase):
         self.assertGreater(len(docks), 10)
         for title, keys in docks:
             with self.subTest(title):
-                # The keys follow the title in brackets, or in the next cell of a table.
+                # The keys follow the title in parentheses, or in the next cell of a table.
                 self.assertRegex(page, rf"{re.escape(title)}(\*? \(|\*, | \| )`{re.escape(keys)}`")
 
 

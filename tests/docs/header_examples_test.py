@@ -32,7 +32,7 @@ class Floor:
     """A folder whose examples are compiled as one file, because the headers take most of the time."""
 
     folder: str
-    least: int  # the test fails if it finds fewer examples
+    least: int  # the test fails if the folder has fewer examples
     name_files: tuple[str, ...] = ("core.h",)
     libraries: tuple[str, ...] = ()
 
@@ -103,7 +103,8 @@ class Faults(unittest.TestCase):
         self.assertIn("core/base/ids.h:8", FLOORS[0].errors_of([wrong]))
 
     def test_no_number_is_too_large_for_its_type(self):
-        """The compiler accepts `2 << 30`, which is a negative int."""
+        """Computes the shifts in examples, because the compiler accepts `2 << 30`, which is a negative
+        int."""
         for example in (example for floor in FLOORS for example in floor.examples()):
             shifts = re.findall(r"\b(\d+) << (\d+)", "\n".join(example.code))
             with self.subTest(header=example.header):

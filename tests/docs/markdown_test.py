@@ -1,5 +1,5 @@
-"""Checks the Markdown of the repository without building the site: links, anchors and pictures lead
-somewhere, every page is in the navigation of mkdocs.yml, and the README is short.
+"""Checks the Markdown of the repository without building the site: the targets of links, anchors and pictures
+exist, every page is in the navigation of mkdocs.yml, and the README is short.
 """
 
 import pathlib

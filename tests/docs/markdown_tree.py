@@ -84,7 +84,7 @@ class Tree:
 
     @property
     def screenshots(self) -> pathlib.Path:
-        """The folder of pictures that are copied to docs/pictures (site.sh)."""
+        """Returns the folder of the pictures that site.sh copies to docs/pictures."""
         return self.root / "resources" / "screenshots"
 
     def files(self) -> list[pathlib.Path]:
@@ -99,8 +99,7 @@ class Tree:
         return path.is_relative_to(self.docs)
 
     def anchors(self, path: pathlib.Path) -> set[str]:
-        """Returns the anchors of a page. The site forms anchors in another way than the hosts of repositories
-        do."""
+        """Returns the anchors of a page. The site and the hosts of repositories form anchors differently."""
         found, text = set(), path.read_text()
         for words, own in headings(text):
             slug = re.sub(r"[^\w\s-]", "", words).strip().lower()

@@ -1,7 +1,7 @@
 """Extracts the messages of Rematlas from its sources: string literals, with … in place of each value.
 
 Python is read by `ast`, C++ by a scan of its literals. A message is a text of at least four words: shorter
-ones are names, or parts of messages.
+texts are names, or parts of messages.
 """
 
 import ast
@@ -34,8 +34,8 @@ def shortened(text) -> str:
     return re.sub(r"\s+", " ", re.sub(f"(?:{VALUE})+", VALUE, text)).strip()
 
 
-# Calls whose texts users do not see as warnings: help of the command line, and logging below the level of
-# warnings.
+# Calls whose texts users do not see as warnings: help of the command line, and logging below the level
+# `warning`.
 NOT_TOLD = {
     "info",
     "debug",

@@ -45,11 +45,11 @@ COMMANDS = (
     *("viz/paint", "viz/report"),
 )
 
-PLACES_OF_ERRORS = {"app/cli/serve/request_gate.cpp": "RefusedRequest{"}  # the construct of its errors
-WHOLE_FILES = ("app/cli/infeasible_answer.cpp", "core/pins/pinned_ops.cpp")  # files whose literals all count
+PLACES_OF_ERRORS = {"app/cli/serve/request_gate.cpp": "RefusedRequest{"}  # the construct around its errors
+WHOLE_FILES = ("app/cli/infeasible_answer.cpp", "core/pins/pinned_ops.cpp")  # every literal counts
 
-# Texts that are no refusals: they report what was done, or name a part of a table, a file or an interface.
-# The keys are files; an empty text stands for all texts of the file.
+# Texts that are not refusals: they report a result, or name a part of a table, a file or an interface. The
+# keys are files; an empty text stands for all texts of the file.
 REPORTS = {
     "app/cli/infeasible_answer.cpp": ("most is needed at op",),
     "runtime/capture/capture.cpp": ("times…", "determinism…", "states of the optimizer"),

@@ -209,7 +209,7 @@ def imported(text: str) -> set[str]:
     try:
         tree = ast.parse(text)
     except SyntaxError:
-        return set()  # running it reports the error
+        return set()  # running the block reports the error
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -1,5 +1,5 @@
 """docs/solvers.md has a row for each solver, and docs/reference/settings.md has a section for its options.
-The solvers are read from the entries in the sources, so that the test needs no build."""
+The solvers are read from the entries in the sources, so the test needs no build."""
 
 import re
 import unittest

@@ -1,4 +1,4 @@
-// What every fuzzer of a reader expects of the reader.
+// The requirement that all fuzzers of readers check.
 #pragma once
 
 #include <cstdlib>

@@ -1,8 +1,8 @@
-// Makes a schedule of arbitrary bytes, and plays it with the simulator and with the checker, which share no
+// Makes a schedule from arbitrary bytes, and plays it with the simulator and with the checker, which share no
 // code. They must agree on whether the schedule is possible, on its time and on its peaks.
 //
-// The first two bytes choose a random graph with links and collectives, the third the homes of residents, and
-// each further pair of bytes is a step: its kind, and the op or the tensor.
+// The first two bytes choose a random graph with links and collectives, and the third byte chooses the homes
+// of residents. Each further pair of bytes is a step: its kind, and its op or tensor.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Feeds arbitrary bytes to the readers of profiles: of devices, of hosts, of links to the host and of links
-// between ranks. Each must read them or refuse with one line. What is read of links must be written and read
-// again as the same.
+// between ranks. Each must read them or refuse with one line. Links that are read must stay the same when
+// they are written and read again.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

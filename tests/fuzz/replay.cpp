@@ -23,9 +23,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
 
 namespace {
 
-constexpr int kChanges = 40000;  // changed files in all
+constexpr int kChanges = 40000;  // total number of changed files
 
-const std::string* present = nullptr;  // the input of the call that runs
+const std::string* present = nullptr;  // the input of the current call
 
 void write_input(int signal) {
     const int file = ::open("failing_input", O_WRONLY | O_CREAT | O_TRUNC, 0644);
@@ -55,7 +55,7 @@ std::vector<std::string> files_in(int count, char** folders) {
     return texts;
 }
 
-/// Changes, removes, repeats or takes from another file a few bytes.
+/// Makes one to four changes. Each changes, removes or repeats a few bytes, or takes them from another file.
 std::string changed(std::string text, const std::vector<std::string>& others, std::mt19937_64& random) {
     const auto below = [&](std::size_t end) { return end ? static_cast<std::size_t>(random() % end) : 0; };
     for (std::size_t changes = 1 + below(4); changes > 0; --changes) {

@@ -1,5 +1,6 @@
 // Feeds arbitrary bytes to the readers of words that people type: sizes, budgets, durations and pins. Each
-// must read them or refuse with one line. A pin that is read must be written and read again as the same.
+// must read them or refuse with one line. A pin that is read must stay the same when it is written and read
+// again.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -29,9 +29,9 @@ def own_loss(output, _target) -> torch.Tensor:
 class Case:
     """A model with its inputs and its loss.
 
-    `batch(step)` returns the same shapes in every step. It draws from its own generator, so that only the
-    model draws from the global one. `context` makes the context manager in which forward and loss run, such
-    as autocast.
+    `batch(step)` returns the same shapes in every step. It draws from its own generator, so only the model
+    uses the global generator. `context` makes the context manager in which forward and loss run, such as
+    autocast.
     """
 
     model: nn.Module
@@ -40,6 +40,6 @@ class Case:
     context: Callable[[], contextlib.AbstractContextManager] = contextlib.nullcontext
 
 
-# Essential entries need only transformers, timm and torchvision.
+# Essential entries need no libraries except transformers, timm and torchvision.
 ENTRIES = Registry()
 entry = ENTRIES.register

@@ -6,8 +6,8 @@ from rematlas.lifecycle.recording import Recording
 
 
 class FirstStep:
-    """Makes the comparison for the next model that is called. `verdict`: "same", "other", or "unknown" if the
-    step cannot be recorded from shapes. `why`: the reason for the verdict."""
+    """Compares the two recordings of the next model that is called. `verdict`: "same", "other", or "unknown"
+    if the step cannot be recorded from shapes. `why`: the reason for the verdict."""
 
     def __init__(self):
         self.verdict, self.why = "unknown", "not recorded"

@@ -17,8 +17,8 @@ WIDTHS = {"name": 34, "state": 9, "identical": 9}
 
 
 def make_here(entry: Entry, make: Callable[[Entry], dict], results) -> None:
-    """Makes the row in the child process and sends it. The child leads a process group, so that processes
-    that it starts end with it."""
+    """Makes the row in the child process, and sends it to the parent. The child leads a process group, so
+    processes that it starts end together with it."""
     os.setsid()
     faulthandler.enable()  # prints the stack if a row takes too long
     torch.set_num_threads(1)

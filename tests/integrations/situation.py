@@ -1,4 +1,4 @@
-"""A situation: a program that trains, as in tutorials, discussions and issues."""
+"""A situation of the table: a program that trains, like those in tutorials, discussions and issues."""
 
 import dataclasses
 from collections.abc import Callable
@@ -17,9 +17,9 @@ class Situation:
     """A program that trains.
 
     `step(number)` runs one step of the training; the first number is 0. It returns a value that is compared
-    besides the state, such as the loss. A program with its own loop sets `loop` instead. `loop` is called
-    with the number of steps and with a function. After each step, the loop must call this function with such
-    a value.
+    in addition to the state, for example the loss. A program with its own loop sets `loop` instead. `loop`
+    gets the number of steps and a function. After each step it must call this function with a value to
+    compare.
 
     `planned` has the modules that are given to `rematlas.apply` with `options`; None means the model. If
     `in_bytes` is set, the budget is in bytes: it allows this share of the bytes that a step takes in addition

@@ -44,7 +44,7 @@ COLUMNS = [
     "seconds",
     "reason",
 ]
-# The search ends after this many moves, so that plans are the same on every machine
+# The search ends after this many moves, so plans are the same on every machine
 SEARCH = {"format": "rematlas.config", "version": 1, "type": "atlas", "options": {"max_moves": 1000}}
 
 
@@ -133,7 +133,7 @@ def train(situation: Situation, budget: int | None = None, told: Told | None = N
     situation.run(after_step)
     if told is not None:
         for module in situation.modules():
-            str(status(module))  # the status also measures the last step
+            str(status(module))  # computing the status also measures the last step
         training.note_broken(told)
     return training
 

@@ -24,7 +24,7 @@ from rows import rows_of, write_csv
 from training import first_difference, train
 
 LEAST_PLANNED = 45
-LEAST_FROM_SHAPES = 70  # models whose recording from shapes must equal that of the real step
+LEAST_FROM_SHAPES = 70  # least number of models whose two recordings must be equal
 COLUMNS = [
     "name",
     "ops",

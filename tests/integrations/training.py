@@ -11,7 +11,7 @@ import torch
 from case import Case
 
 Record = dict[str, str]  # digests by the names of the tensors and states
-WAITS = (2, 4)  # after these steps the loop waits for planning, so that later steps are replayed
+WAITS = (2, 4)  # after these steps the loop waits for plans, and later steps are replayed
 
 
 def digest(tensor: torch.Tensor) -> str:

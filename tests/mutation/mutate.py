@@ -8,23 +8,23 @@
 A mutant is core with one small change: another operator, a negated condition, a constant off by one, or a
 statement left out. core_test is built with this change and run. The mutant is killed if a test fails,
 core_test crashes, or a group of tests exceeds its processor time (4 times the time without the change, plus
-10 s); otherwise it survives. A mutant that does not compile says nothing about tests; another one is drawn.
+10 s); otherwise it survives. A mutant that does not compile says nothing about the tests, so another one is
+drawn.
 
-Every place in core/**/*.cpp and *.h is equally likely. If several changes are possible at one place, one
-is drawn. Comments, strings, includes, static_assert and declarations without a value are never changed.
-A change in a header that all files include costs a build of everything.
+Every place in core/**/*.cpp and *.h is equally likely. If several changes are possible at one place, one is
+drawn. Comments, strings, includes, static_assert and declarations without a value are never changed. A change
+in a header that all files include costs a build of everything.
 
 The tree is copied to a separate folder (`--copy`, build/mutation by default) and built there without batches
-of files in core, so that a mutant costs the build of one file and a link. The build uses -O1 and the
-assertions of the standard library: code that reads beyond a vector's end dies, as in the build with
-sanitizers. The build uses one core. The tests in the folder that mirrors the changed file run first, then all
-others; slow tests (more than 2 s) run last. The run ends at the first failure. A survivor has passed all
-tests, which takes some minutes: --quick omits the slow tests of other folders, and --again tries survivors
-with all tests.
+of files in core, so a mutant costs the build of one file and a link. The build uses -O1 and the assertions of
+the standard library: code that reads beyond a vector's end dies, as in the build with sanitizers. The build
+uses one core. The tests in the folder that mirrors the changed file run first, then all others; slow tests
+(more than 2 s) run last. The run ends at the first failure. A survivor has passed all tests, which takes some
+minutes: --quick omits the slow tests of other folders, and --again tries survivors with all tests.
 
 The CSV has one line per mutant: file, line, column, operator, original, mutated, outcome (killed, survived),
-by (the test that failed, or the test that ran when the time was over or the process died). The exit status is
-0 for any outcome.
+by (the test that failed, or the test that was running when the time was over or the process died). The exit
+status is 0 for any outcome.
 """
 
 import argparse
@@ -60,8 +60,8 @@ COPIED = [
 ]
 TIMES_AS_LONG = 4
 SECONDS_MORE = 10
-# Limit of a run's clock time, as a multiple of the limit of its processor time. A run that waits, for example
-# in a deadlock that a mutant causes, takes no processor time.
+# Limit of a run's clock time, as a multiple of its limit of processor time. A run that only waits, for
+# example in a deadlock that a mutant causes, uses no processor time.
 TIMES_WAITING = 5
 SLOW = 2  # seconds; tests that take longer run last
 MOST_MEMORY = 8 << 30  # bytes; otherwise a mutant might take all memory
@@ -94,7 +94,7 @@ NOT_CODE = re.compile(
       | ^[ \t]*\#(?:\\\n|[^\n])* | \bstatic_assert\b[^;]*; | \btemplate\ <[^\n]*>(?=\n) | \boperator\s*[^\w\s(]+ """,
     re.DOTALL | re.MULTILINE | re.VERBOSE,
 )
-# In formatted code, all binary operators have spaces around them, and nothing else does.
+# In formatted code, exactly the binary operators have spaces on both sides.
 BINARY = re.compile(r"(?<= )(?:[<>=!]=|&&|\|\||[-+*/&|]=|<<|>>|[-+*/%&|<>])(?=\s)")
 NAME = re.compile(
     r"\b(?:std::(?:min|max|lower_bound|upper_bound|any_of|all_of|none_of|min_element|max_element)(?=\()|true\b|false\b)"
@@ -350,15 +350,15 @@ def copy_tree(source: Path, copy: Path):
 
 
 class GoogleTests:
-    """The tests of one program. They run in groups, one after the other: first the tests that are most likely
-    to fail, last the slow ones."""
+    """The tests of one program. They run in groups, one after the other. The tests that are most likely to
+    fail come first, and the slow tests come last."""
 
     def __init__(self, program: Path, environment: dict[str, str] | None = None, quick: bool = False):
         self.program = program
         self.environment = dict(os.environ) | (environment or {})
         self.quick = quick
-        self.seconds: dict[str, float] = {}  # by test
-        self.folder: dict[str, str] = {}  # by test: the path of its folder below tests/
+        self.seconds: dict[str, float] = {}  # test -> seconds
+        self.folder: dict[str, str] = {}  # test -> the path of its folder below tests/
 
     def measure(self, report: Path):
         """Runs all tests on the unchanged code and writes their times to `report`. Raises RuntimeError if a
@@ -420,8 +420,8 @@ def last_test(output: str) -> str:
 
 
 class Trials:
-    """Tries mutants one after the other on a copy of the tree. `build` is a command that builds the tests; it
-    fails if the mutant does not compile."""
+    """Tries mutants one after the other on a copy of the tree. `build` is a command that builds the tests,
+    and fails if the mutant does not compile."""
 
     def __init__(self, copy: Path, build: list, tests):
         self.copy, self.build, self.tests = copy, build, tests

@@ -1,5 +1,5 @@
-"""Tests mutate.py: it finds the places of a text that can be changed, and says which mutants are killed,
-survive or do not compile."""
+"""Tests mutate.py: how it finds the places of a text that can be changed, and which mutants it reports as
+killed, surviving or not compiling."""
 
 import io
 import tempfile

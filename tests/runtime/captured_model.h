@@ -34,8 +34,8 @@ Plan plan_of(const Graph& graph, const RunSequence& runs);
 /// Returns the modules of a group of the table in resources/models/modules.py.
 std::vector<std::string> modules_of(const std::string& group);
 
-/// Says whether tensors of the graph lie on the host although the step is for another device. Plans count
-/// such tensors as memory of the device.
+/// Says whether some tensors of the graph are on the host although the step is for another device. Plans
+/// count such tensors as memory of the device.
 bool has_host_tensors(const Graph& graph);
 
 /// Expects that three steps, each with different data and weights, are equal to the original bit by bit and

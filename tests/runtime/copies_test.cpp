@@ -30,7 +30,7 @@ using test::model_path;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// Writes bytes that are NaN over memory that nobody needs any more.
+/// Overwrites memory that is no longer needed with bytes that are NaN.
 void overwrite(void* data, std::size_t bytes) {
     std::memset(data, 0xff, bytes);
 }

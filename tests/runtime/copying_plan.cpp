@@ -11,8 +11,8 @@
 namespace rematlas::test {
 namespace {
 
-/// Sets times that are the same on each machine, because they decide which trips (copies to the host and
-/// back) the checker accepts.
+/// Sets times that are the same on each machine, because they decide which round trips to the host the
+/// checker accepts.
 Graph with_links(Graph graph) {
     for (Op& op : graph.ops) {
         op.time = Nanoseconds(1000);
@@ -105,8 +105,8 @@ class Traveller {
             const std::size_t out = between(longest.first, back);
             accepted = trip(t, longest, out, between(out, back), back);
         }
-        // Tries the trip that leaves most time for the copy out. The next op that uses the tensor waits for
-        // the copy in.
+        // Tries the trip that leaves the most time for the copy to the host. The next op that uses the tensor
+        // then waits for the copy back.
         if (!accepted) trip(t, longest, longest.first, longest.last, longest.last);
     }
 
@@ -122,7 +122,7 @@ class Traveller {
         return accept(std::move(steps), plan_.schedule.homes);
     }
 
-    /// Lets the gradient go to the host after its last use on the device, and stay there.
+    /// Sends the gradient to the host after its last use on the device, and leaves it there.
     bool end_on_host(TensorId t) {
         const std::vector<std::size_t> at = touches(t, false);
         const bool result = !at.empty() && at.back() == plan_.schedule.steps.size();
@@ -141,8 +141,8 @@ class Traveller {
         return homes;
     }
 
-    /// Lets the tensor live on the host: it is fetched for the ops that read it, and copied back if an op
-    /// changes it.
+    /// Makes the host the home of the tensor: the tensor is fetched for the ops that read it, and copied back
+    /// if an op changes it.
     bool live_on_host(TensorId t) {
         const std::vector<std::size_t> at = touches(t, false);
         const bool changed = std::any_of(plan_.graph.ops.begin(), plan_.graph.ops.end(), [&](const Op& op) {

@@ -10,7 +10,7 @@ namespace rematlas::test {
 struct CopyingOptions {
     bool made = true;       ///< whether tensors that ops make are offloaded between two uses
     bool residents = true;  ///< whether residents leave the device, and are back when the step ends
-    bool homes = false;     ///< whether some residents live on the host
+    bool homes = false;     ///< whether the home of some residents is the host
     bool results = false;   ///< whether some gradients end on the host
     int most = 24;          ///< number of trips (copies to the host and back) that are tried
     std::uint64_t seed = 1;

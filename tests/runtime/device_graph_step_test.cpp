@@ -1,4 +1,4 @@
-// Compares a step that was captured once, and is submitted as a whole, with plain replay.
+// Compares a step that was captured once as a device graph with plain replay.
 #include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

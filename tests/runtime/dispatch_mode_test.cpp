@@ -1,5 +1,5 @@
-// Tests modes that see every op: which of several modes sees an op, and whether all is as before when modes
-// end in an unusual order.
+// Tests dispatch modes that see every op: which of several modes sees an op, and that the previous state
+// returns even if modes end in an unusual order.
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 

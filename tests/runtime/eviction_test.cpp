@@ -81,8 +81,7 @@ std::string around(const ProgramLog& log, const std::vector<DtrEvent>& events, s
 
 class EvictionOfModels : public ::testing::TestWithParam<std::string> {
   protected:
-    /// Uses one thread: if the machine has other work, several threads spend more time waiting than
-    /// computing.
+    /// Uses one thread: on a busy machine, several threads spend more time waiting than computing.
     void SetUp() override { at::set_num_threads(1); }
     void TearDown() override { at::set_num_threads(threads_); }
 
@@ -177,8 +176,8 @@ TEST_P(EvictionOfModels, IsThatOfTheSimulationByEveryDeallocation) {
     EXPECT_GT(evictions_, 0);
 }
 
-/// Returns whether the program can run in `room` bytes in addition to the bytes alive before it. `trace`
-/// receives a trace of the program unless it is null.
+/// Returns whether the program can run in `room` bytes in addition to the bytes that are alive before it.
+/// Writes a trace of the program to `trace` unless it is null.
 bool ends_within(std::int64_t room, const std::string& name, Trace* trace = nullptr) {
     Program program(name);
     Evictor evictor(
@@ -198,8 +197,8 @@ bool ends_within(std::int64_t room, const std::string& name, Trace* trace = null
     return ends;
 }
 
-/// The program runs the same ops for each budget. So a log that was made with enough room is enough for the
-/// simulation to tell which budgets can be kept.
+/// The program runs the same ops for each budget. So the simulation can use one log, made with enough memory,
+/// to tell which budgets can be kept.
 TEST_P(EvictionOfModels, EndsWithoutMemoryWhereTheSimulationDoes) {
     const std::int64_t taken = taken_by(GetParam());
     Trace trace;
@@ -240,8 +239,8 @@ INSTANTIATE_TEST_SUITE_P(Small, EvictionOfModels,
                                            "translator_scripted", "lstm_scripted", "inplace_scripted"),
                          [](const auto& info) { return info.param; });
 
-/// Tests the claim of section 3 of the DTR paper with a real program: n sines and their backward run in
-/// memory of the order of the square root of n.
+/// Tests the claim in section 3 of the DTR paper with a real program: n sines and their backward run in
+/// memory of O(sqrt(n)).
 TEST(EvictionOfChains, RunsLinearlyManyOpsWithMemoryOfTheOrderOfTheRoot) {
     constexpr std::int64_t unit = 4096;
     for (const int n : {64, 256, 1024}) {

@@ -1,5 +1,5 @@
-// Tests programs of torch.export (resources/models/exported.py). Each program computes the same as the model
-// in eager PyTorch, bit by bit, and is captured and replayed like a TorchScript file.
+// Tests programs of torch.export (resources/models/exported.py). Each program must compute the same bits as
+// the model in eager PyTorch, and must be captured and replayed like a TorchScript file.
 #include <ATen/Parallel.h>
 #include <ATen/ops/ones_like.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Tests on a CUDA device. They are skipped without a device, and fail if there is a device that cannot be
+// A fixture for tests on a CUDA device. The tests are skipped if there is no device, and fail if it cannot be
 // opened.
 #pragma once
 
@@ -19,7 +19,7 @@ inline const Result<std::unique_ptr<DeviceRuntime>>& opened_gpu() {
     return device;
 }
 
-/// Returns a function of the stand-in for a GPU (tests/simgpu/control.h), or null on a GPU.
+/// Returns a function of the software stand-in for a GPU (tests/simgpu/control.h), or null on a real GPU.
 template <class Function>
 Function* stand_in(const char* name) {
     return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));

@@ -1,5 +1,5 @@
-// Tests steps in an arena of a CUDA device. On the stand-in for a GPU (tests/simgpu), also checks that all
-// necessary waits are there.
+// Tests steps in an arena of a CUDA device. On the software stand-in for a GPU (tests/simgpu), the tests also
+// check that no necessary wait is missing.
 #include <ATen/ops/empty.h>
 #include <c10/core/Stream.h>
 #include <c10/core/StreamGuard.h>
@@ -124,8 +124,8 @@ TEST_P(GpuArena, AnotherStreamHasAnArenaOfItsOwn) {
     for (int again = 0; again < 3; ++again) expect_as_plain(in_arena());
 }
 
-/// A copy on one of the caller's streams still reads a gradient whose memory was given back. The next step
-/// writes to this memory, so it must wait for the copy.
+/// A copy on a stream of the caller still reads a gradient whose memory was released. The next step writes to
+/// this memory, so it must wait for the copy.
 TEST_P(GpuArena, StreamsThatAreRecordedAreWaitedFor) {
     const auto races = stand_in<decltype(simgpu_races)>("simgpu_races");
     if (!races) GTEST_SKIP() << "asks the stand-in for a GPU";
@@ -162,8 +162,8 @@ TEST_P(GpuArena, GivesWayBetweenSteps) {
     in_arena(), plainly(), plainly();
     expect_as_plain(in_arena());
     const std::int64_t arena = in_arena().memory.arena_bytes;
-    // The allocator takes memory in segments of 20 MiB. For the next segment, as many bytes as half an arena
-    // are missing.
+    // The allocator takes memory in segments of 20 MiB. The device has too little memory for another segment:
+    // half the bytes of an arena are missing.
     constexpr std::int64_t segment = std::int64_t{20} << 20;
     const auto allocate = [&] { return at::empty({segment}, floats().dtype(c10::ScalarType::Byte)); };
     device().trim();

@@ -1,5 +1,5 @@
-// Tests copies that run at the same time as work of a CUDA device. On the stand-in for a GPU (tests/simgpu),
-// also checks their order and overlap.
+// Tests copies that run at the same time as work of a CUDA device. On the software stand-in for a GPU
+// (tests/simgpu), the tests also check their order and overlap.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/mm.h>
@@ -112,8 +112,8 @@ TEST_F(GpuCopies, EveryWaitIsNeeded) {
         EXPECT_EQ(std::count(unnoticed.begin(), unnoticed.end(), wait), 0) << wait;
 }
 
-/// Runs whole steps of a schedule and drops a different wait in each run. On the device and in the slab, free
-/// memory is overwritten at once by work of the device; the next step uses all memory again.
+/// Runs whole steps of a schedule, and drops a different wait in each run. Work of the device at once
+/// overwrites memory that becomes free on the device and in the slab; the next step uses all memory again.
 TEST_F(GpuCopies, WaitsOfAStepAreNeeded) {
     const auto drop = stand_in<decltype(simgpu_drop_wait)>("simgpu_drop_wait");
     const auto waits = stand_in<decltype(simgpu_waits)>("simgpu_waits");
@@ -151,14 +151,16 @@ TEST_F(GpuCopies, WaitsOfAStepAreNeeded) {
     step();
     const long needed = waits() - before;
     EXPECT_EQ(races(), 0) << stand_in<decltype(simgpu_last_race)>("simgpu_last_race")();
-    // Before a fetch, the link waits for ops that may have had workspace where the tensor will lie. Kernels
-    // of the stand-in have no workspace. So on the stand-in this wait is not needed if nothing was freed
-    // since the previous wait. In tests/runtime/transfers, ops have workspaces, and each wait is needed.
+    // Before a fetch, the link waits for ops whose workspace may have been in the memory that the tensor will
+    // get. Kernels of the stand-in have no workspace. So on the stand-in this wait is not needed if nothing
+    // was freed since the previous wait. In tests/runtime/transfers, ops have workspaces, and each wait is
+    // needed.
     const auto transfers = executor.transfers_of(plan.schedule.steps, plan.schedule.homes).take();
     const TransferPlan& moves = transfers->transfers;
-    std::vector<std::size_t> step_of_wait;  // in the order in which the stand-in receives the waits
+    std::vector<std::size_t> step_of_wait;  // index -> step of the wait, in the order in which the stand-in
+                                            // receives the waits
     std::vector<bool> for_workspaces;
-    bool freed = true;  // memory is freed between steps
+    bool freed = true;  // memory becomes free between steps
     for (std::size_t at = 0; at <= moves.steps.size(); ++at) {
         for (const QueueOrder& order : moves.first[at]) {
             if (order.kind != QueueOrder::Kind::wait_for_compute &&
@@ -175,7 +177,7 @@ TEST_F(GpuCopies, WaitsOfAStepAreNeeded) {
     ASSERT_EQ(needed, std::ssize(step_of_wait));
     ASSERT_GE(needed, 100);
     ASSERT_LT(std::count(for_workspaces.begin(), for_workspaces.end(), true), needed / 10);
-    std::vector<std::size_t> unnoticed;  // steps of waits that are not needed
+    std::vector<std::size_t> unnoticed;  // steps of waits whose loss caused no race
     for (long left_out = 1; left_out <= needed; ++left_out) {
         drop(left_out);
         step();
@@ -188,8 +190,8 @@ TEST_F(GpuCopies, WaitsOfAStepAreNeeded) {
                                    << ::testing::PrintToString(unnoticed);
 }
 
-/// At any time between steps, and after the executor is gone, the caller can read and write its tensors as
-/// tensors of the device. When the tensors are gone, all their memory is released.
+/// At any time between steps, and after the executor is destroyed, the caller can use its tensors like
+/// tensors of the device. When the tensors are destroyed, all their memory is released.
 TEST_F(GpuCopies, WhatLivesOnTheHostIsTheCallersAtAnyTime) {
     const std::string name = "gpt_scripted";
     const Graph graph = capture(test::model_path(name), test::quick(name), device()).take();
@@ -214,7 +216,8 @@ TEST_F(GpuCopies, WhatLivesOnTheHostIsTheCallersAtAnyTime) {
             EXPECT_EQ(done->peak, plan.schedule.peak);
             EXPECT_EQ(done->host_peak, plan.schedule.host_peak);
             const at::NoGradGuard no_grad;
-            for (auto* all : {&tensors, &expected})  // like an optimizer, without a wait for the result
+            for (auto* all : {&tensors, &expected})  // changes the tensors like an optimizer, without a wait
+                                                     // for the result
                 for (at::Tensor& tensor : *all)
                     if (tensor.is_floating_point()) tensor.mul_(0.5);
         }

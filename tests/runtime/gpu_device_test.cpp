@@ -58,7 +58,7 @@ TEST_F(Gpu, MarksDoNotDescendAndStartAtZero) {
     EXPECT_GT(times.back(), 0);
 }
 
-/// Autograd runs each backward on a thread of its own. For that thread, libraries take another workspace.
+/// Autograd runs each backward on a thread of its own, for which libraries need another workspace.
 TEST_F(Gpu, LibrariesHoldTheirWorkspaceForAutogradsThreadToo) {
     const std::int64_t before = device().alive_bytes();
     {
@@ -76,7 +76,9 @@ TEST_F(Gpu, ACaptureThatFailsLeavesNothingBehind) {
     for (const bool while_capturing : {false, true}) {
         const std::function<void()> part = [&] {
             const at::Tensor large = at::empty({30'000'000}, floats());
-            if (while_capturing) (void)large.sum().item();  // the host would wait, which spoils the capture
+            if (while_capturing)
+                (void)large.sum().item();  // would make the host wait, which is not allowed
+                                           // during a capture
             throw std::runtime_error("asked to fail");
         };
         EXPECT_ANY_THROW(device().capture_graphs({&part, 1}));

@@ -1,4 +1,4 @@
-// A CPU that imitates a device that captures CUDA graphs. Captured kernels are the entries of a list.
+// A CPU device that imitates a device with CUDA graphs. Captured kernels are the entries of a list.
 #pragma once
 
 #include "runtime/device/device.h"

@@ -58,7 +58,7 @@ class Modules : public ::testing::TestWithParam<std::string> {
         ASSERT_GE(names.size(), 5u);
         for (const std::string& name : names) {
             SCOPED_TRACE(name);
-            // The trace of this module contains a window tensor that lies on the host.
+            // The trace of this module contains a window tensor on the host.
             if (name == "modules/stft" && !test::step_device().device().is_cpu()) continue;
             const Graph& graph = test::captured(name);
             EXPECT_FALSE(graph.ops.empty());
@@ -133,8 +133,8 @@ TEST(PrecisionModules, ScriptedAutocastIsCarriedOut) {
     EXPECT_EQ(products_in("modules/autocast_f16_scripted", "f32"), 0);
 }
 
-/// On the host, rrelu draws a number for each element below zero. So it is known only after rrelu has run
-/// which numbers a later dropout draws.
+/// On the host, rrelu draws a number for each element below zero. So the numbers that a later dropout draws
+/// are known only after rrelu has run.
 TEST(DrawingModules, ThatDrawByValuesKeepTheirTurn) {
     const std::string name = "modules/draws_by_values";
     const Graph& graph = test::captured(name);

@@ -1,5 +1,5 @@
 // Compares steps that end with an optimizer's updates with the original. The steps are captured, planned and
-// replayed; the original updates all parameters in one call of the same fused op.
+// replayed. The original updates all parameters in one call of the same fused op.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

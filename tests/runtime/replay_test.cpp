@@ -51,7 +51,7 @@ TEST_P(Replay, WithoutRecomputationNeedsNoMoreThanTheOriginal) {
     const Result<RunReport> report =
         run_plan(plan, model_path(GetParam().name), {.steps = 1, .verify = true}, test::cpu());
     ASSERT_TRUE(report) << report.error().message;
-    // A replay may take these bytes in addition. The original makes its constants again in each step, and it
+    // A replay may take these bytes in addition: the original makes its constants again in each step, and
     // overwrites buffers that several of its ops use.
     std::int64_t allowed = 0;
     for (const Tensor& tensor : graph.tensors) {

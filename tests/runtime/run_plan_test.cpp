@@ -1,4 +1,4 @@
-// Tests plans as files, and the program that a user starts.
+// Tests plan files, and the program that a user starts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,4 +1,5 @@
-// Tests ScheduledModule (runtime/training) from C++: an ordinary loop with autograd and an optimizer's step.
+// Tests ScheduledModule (runtime/training) from C++, in an ordinary loop with autograd and steps of an
+// optimizer.
 #include "runtime/training/scheduled_module.h"
 
 #include <ATen/core/grad_mode.h>

@@ -136,7 +136,7 @@ TEST(ShapesPlanned, LossesOfTheProgramAreCaptured) {
     }
 }
 
-/// The capture never runs the step as a whole. The whole step runs for the first time by the plan.
+/// The capture never runs the step as a whole. The plan is the first to run the whole step.
 TEST(ShapesProfiled, OpByOpGiveAPlanThatTrainsAsTheOriginal) {
     for (const char* name :
          {"gpt_scripted", "resnet_traced", "lstm_traced", "inplace_scripted", "unet_scripted"}) {
@@ -201,8 +201,8 @@ TEST(StandIn, ModelsChooseTheOpsOfTheDevice) {
     EXPECT_THAT(ops_on("cpu", "modules/dropout"), ::testing::Not(Contains("aten::native_dropout")));
 }
 
-/// The traced model makes its position ids and its mask on the host. A graph for a GPU takes them as tensors
-/// of the GPU, and its provenance says so; a graph for the CPU need not do that.
+/// The traced model makes its position ids and its mask on the host. A graph for a GPU treats them as tensors
+/// of the GPU, and its provenance says so. A graph for the CPU needs no such change.
 TEST(StandIn, TensorsThatATraceMakesOnTheHostAreTakenAsTheDevices) {
     const std::string name = "positions_traced";
     const Result<Graph> graph =

@@ -1,5 +1,5 @@
-// Tests the arena behind libtorch's allocator: planned addresses, steps that deviate, and results that are
-// still held.
+// Tests the arena behind libtorch's allocator: planned addresses, steps that deviate from the plan, and
+// results that are still held.
 #include "runtime/allocator/step_memory.h"
 
 #include <c10/core/CPUAllocator.h>
@@ -23,8 +23,8 @@ c10::DataPtr allocate(std::size_t bytes) {
     return c10::GetAllocator(c10::DeviceType::CPU)->allocate(bytes);
 }
 
-/// Makes two requests, of which the second is planned at the place of the first, and a third one. Returns the
-/// memory of the third request.
+/// Makes three requests. The plan puts the second at the address of the first. Returns the memory of the
+/// third request.
 c10::DataPtr small_step(StepMemory& memory, std::size_t second = 3000, bool finish = true) {
     memory.begin_step(1);
     c10::DataPtr result;
@@ -109,7 +109,7 @@ std::shared_ptr<Arena> arena_of_one(std::int64_t bytes, const ArenaMemory& memor
     return Arena::create(requests, plan_requests(requests), memory);
 }
 
-/// Runs a step whose only request is not given back. Returns its memory.
+/// Runs a step whose only request is not released. Returns the memory of the request.
 void* step_of(const std::shared_ptr<Arena>& arena, std::size_t bytes) {
     EXPECT_TRUE(arena->begin_step());
     void* taken = arena->take(bytes);
@@ -206,7 +206,8 @@ TEST(StepMemory, WhatIsHeldIsNotHandedOutAgain) {
     memory.begin_step(1);
     {
         const StepMemory::Scope scope(&memory);
-        // All three requests are held at once, although the plan puts the second at the place of the first.
+        // All three requests are held at the same time, although the plan puts the second at the address of
+        // the first.
         const c10::DataPtr one = allocate(2000), two = allocate(3000), three = allocate(500);
         std::memset(one.get(), 1, 2000);
         std::memset(two.get(), 2, 3000);

@@ -25,8 +25,8 @@ std::optional<Schedule> scheduled(const Graph& graph, Bytes budget) {
     return *outcome->schedule();
 }
 
-/// Returns a plan that recomputes some tensors. The first budget that is tried leaves 60 % of the bytes that
-/// tensors other than residents take without recomputation. If the schedule for it recomputes nothing, or if
+/// Returns a plan that recomputes some tensors. The first budget is the residents plus 60 % of the bytes that
+/// all other tensors take at the peak without recomputation. If the schedule for it recomputes nothing, or if
 /// no schedule is found, bisection finds another budget.
 Plan solved(const Graph& graph) {
     const FlatGraph flat = flatten(graph);

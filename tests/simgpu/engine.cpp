@@ -43,7 +43,7 @@ struct Stream {
 struct Event {
     Stream* stream = nullptr;  ///< null if the event was never recorded
     std::uint64_t count = 0;
-    std::vector<Need> needs;  ///< waits that the stream was given after its last item
+    std::vector<Need> needs;  ///< waits that were added to the stream after its last item
     Clock clock;
     double time = 0;
     std::uint64_t capture = 0;  ///< number of the capture during which the event was recorded; 0 if none
@@ -381,7 +381,7 @@ cudaError_t query_event(cudaEvent_t handle) {
     if (!event.stream) return cudaSuccess;
     if (event.capture) return cudaErrorCapturedEvent;
     if (settings().order == Order::seeded) run_some();
-    // A program that asks very often is treated as if it waited, so that its loop ends under every order.
+    // A program that asks very often is treated as if it waited, so its loop ends under every order.
     if (++event.queries > 1000) {
         run_through({event.stream, event.count});
         for (const Need& need : event.needs) run_through(need);

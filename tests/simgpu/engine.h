@@ -36,7 +36,7 @@ struct Work {
 /// The time at which submitted work really runs.
 enum class Order {
     eager,   ///< when it is submitted
-    lazy,    ///< when the program waits for it; then nothing runs that is not needed for this wait
+    lazy,    ///< when the program waits for it; work that this wait does not need does not run
     seeded,  ///< at each call: some of the work that is allowed to run, chosen by a random generator
 };
 

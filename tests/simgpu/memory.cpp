@@ -26,9 +26,10 @@ struct Memory {
     std::mutex mutex;
     std::array<DeviceMemory, 8> devices;
     std::map<std::uintptr_t, std::size_t> allocated;  ///< bytes by address, from device_allocate
-    std::map<std::uintptr_t, std::size_t> pinned;     ///< allocated or registered
-    std::map<std::uintptr_t, std::size_t> hosted;     ///< the part of `pinned` that was allocated by the
-                                                      ///< stand-in
+    std::map<std::uintptr_t, std::size_t> pinned;     ///< bytes of allocated or registered host memory, by
+                                                      ///< address
+    std::map<std::uintptr_t, std::size_t> hosted;     ///< the part of `pinned` that the stand-in has
+                                                      ///< allocated
 };
 
 Memory& memory() {

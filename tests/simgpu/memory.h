@@ -17,7 +17,7 @@ std::uintptr_t reserve_addresses(std::size_t bytes);
 /// Takes pages without addresses. Returns false if the device does not have enough.
 bool take_pages(int device, std::int64_t bytes);
 void return_pages(int device, std::int64_t bytes);
-/// Maps pages at the address and fills them with 0xff, so that no program can rely on fresh memory.
+/// Maps pages at the address and fills them with 0xff, so no program can rely on fresh memory.
 void put_pages(std::uintptr_t at, std::size_t bytes);
 void remove_pages(std::uintptr_t at, std::size_t bytes);
 

@@ -60,7 +60,7 @@ std::optional<std::string> History::note(const std::vector<Access>& accesses, st
         }
         std::uintptr_t at = access.begin;
         while (at < access.end) {
-            if (next == segments_.end() || next->first > at) {  // never touched before
+            if (next == segments_.end() || next->first > at) {  // this range was never accessed before
                 const std::uintptr_t end =
                     next == segments_.end() ? access.end : std::min(access.end, next->first);
                 segments_.emplace_hint(next, at, Segment{end, std::nullopt, {mine}});

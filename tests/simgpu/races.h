@@ -1,4 +1,5 @@
-// Finds races by vector clocks: accesses to the same bytes whose order nothing determines.
+// Finds races with vector clocks. A race is a pair of accesses to the same bytes whose order nothing
+// determines.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +47,7 @@ class History {
     void split(std::uintptr_t at);
     std::uint32_t number_of(const std::string& name);
 
-    std::map<std::uintptr_t, Segment> segments_;  ///< by first byte
+    std::map<std::uintptr_t, Segment> segments_;  ///< by their first byte
     std::map<std::string, std::uint32_t> numbers_;
     std::vector<std::string> names_;
 };

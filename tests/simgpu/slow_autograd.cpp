@@ -1,7 +1,6 @@
-// Preloaded into a process, this library slows down autograd's threads of the devices. After such a thread
-// has told the caller that its backward is over, it sleeps. It sleeps again after each of its next 200
-// unlocks of a mutex. So tensors of the backward are freed while the caller already continues, or even while
-// the process ends.
+// If a process preloads this library, autograd's threads for the devices run slower. Such a thread sleeps
+// after it has told the caller that its backward is over, and after each of its next 200 unlocks of a mutex.
+// So tensors of the backward are freed while the caller already continues, or even while the process ends.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/prctl.h>
@@ -13,8 +12,8 @@
 
 namespace {
 
-thread_local bool told = false;  ///< whether the thread has announced the end of its backward; then its next
-                                 ///< signal wakes the caller
+thread_local bool told = false;  ///< whether the thread has announced the end of its backward; its next
+                                 ///< signal then wakes the caller
 thread_local int slow_unlocks = 0;
 
 template <class Function>

@@ -1,6 +1,6 @@
-"""Finds texts of the explorer and of its pictures that resources/translations/rematlas_de.ts lacks, so that a
-German window would show them in English. Qt looks for a text among those of its class: a text that only
-another class has counts as missing.
+"""Finds texts of the explorer and of its pictures that resources/translations/rematlas_de.ts lacks. A German
+window would show them in English. Qt looks up a text among the texts of its class, so a text that the file
+has only for another class counts as missing.
 
     python collected_texts.py FOLDER     # the repository; lists such texts, with exit status 1 if any
 """
@@ -17,17 +17,17 @@ TRANSLATION = "resources/translations/rematlas_de.ts"
 LITERALS = r'("(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*)'
 OF_A_CLASS = re.compile(r"(?:\b(\w+)::)?\btr\(\s*" + LITERALS)
 OF_A_CONTEXT = re.compile(r'\b(?:translate|say|QT_TRANSLATE_NOOP)\(\s*"(\w+)",\s*' + LITERALS)
-# These patterns match a line from its first character: a class, a function of a class, any other definition.
+# These patterns match from the beginning of a line: a class, a function of a class, or any other definition.
 CLASS = re.compile(r"(?:class|struct)\s+(\w+)[^;]*$")
-ARGUMENTS = r"<[^<>]*(?:<[^<>]*>[^<>]*)*>"  # of a template
+ARGUMENTS = r"<[^<>]*(?:<[^<>]*>[^<>]*)*>"  # arguments of a template
 FUNCTION_OF_A_CLASS = re.compile(rf"(?=\w)(?:[\w:*& ]|{ARGUMENTS})*?\b(\w+)::(?:~?\w+|operator\W+)\(")
 OUTSIDE = re.compile(r"[\w}]")
 
 
 def classes_at(code: str) -> list[str]:
-    """Returns for each line the class whose function or definition the line is in; empty if there is none, or
-    none can be told. The sources are formatted, so that only what is outside of functions and classes begins
-    at the start of a line."""
+    """Returns a class for each line: the class whose definition, or whose function, contains the line. The
+    text is empty if no class is found. The sources are formatted, so only code outside of functions and
+    classes begins at the first column."""
     found, current = [], ""
     for line in code.splitlines():
         if opened := CLASS.match(line) or FUNCTION_OF_A_CLASS.match(line):
@@ -39,8 +39,8 @@ def classes_at(code: str) -> list[str]:
 
 
 def texts_in(source: str) -> Iterator[tuple[str, str]]:
-    """Yields (context, text) of each text that goes through a translator. The context of `tr` is the class
-    before it, or else the class around it; empty where that cannot be told."""
+    """Yields (context, text) for each text that goes through a translator. The context of `tr` is the class
+    named before it, or else the class around it. It is empty if no class is found."""
     code = "\n".join("" if line.lstrip().startswith("//") else line for line in source.splitlines())
     classes = classes_at(code)
     for call in OF_A_CLASS.finditer(code):
@@ -51,7 +51,8 @@ def texts_in(source: str) -> Iterator[tuple[str, str]]:
 
 
 def collected(translation: pathlib.Path) -> set[tuple[str, str]]:
-    """Returns (context, text) of each text in the file; and each text once more with an empty context."""
+    """Returns (context, text) for each text in the file, and each text a second time with an empty
+    context."""
     found = set()
     for context in ElementTree.parse(translation).getroot().iter("context"):
         for message in context.iter("message"):

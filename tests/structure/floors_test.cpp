@@ -18,15 +18,15 @@ namespace fs = std::filesystem;
 using Floors = std::vector<std::vector<std::string>>;
 
 struct House {
-    /// The folder whose subfolders are on the floors. Empty for the root of the tree; folders of the root
-    /// that are on no floor are then ignored.
+    /// A folder of the source tree. Its subfolders are on the floors. If the text is empty, this is the root,
+    /// and folders of the root that are on no floor are ignored.
     std::string folder;
     Floors floors;
 };
 
 const std::vector<House> houses = {
-    // Two orders for the root: runtime and viz must not include each other, and runtime and app must not
-    // either.
+    // Two lists for the root. The first says that runtime and viz must not include each other, the second
+    // that runtime and app must not.
     {"", {{"core"}, {"runtime", "viz"}, {"app"}}},
     {"", {{"core"}, {"viz"}, {"runtime", "app"}}},
     {"core",
@@ -85,7 +85,7 @@ std::map<std::string, std::size_t> numbered(const Floors& floors) {
     return floor_of;
 }
 
-/// Returns the includes between folders of the house that do not lead to a lower floor.
+/// Returns the includes between subfolders of `house.folder` that do not lead to a lower floor.
 std::vector<std::string> arrows_up(const fs::path& root, const House& house) {
     const std::string prefix = house.folder.empty() ? "" : house.folder + "/";
     const std::regex include("^\\s*#\\s*include \"" + prefix + "([a-z_-]+)/");
@@ -107,7 +107,8 @@ std::vector<std::string> arrows_up(const fs::path& root, const House& house) {
     return found;
 }
 
-/// Returns the folders with sources that are on no floor, and the names on floors for which no folder exists.
+/// Returns the subfolders of `house.folder` with sources that are on no floor, and the names on floors for
+/// which no subfolder exists.
 std::vector<std::string> without_floor(const fs::path& root, const House& house) {
     const std::map<std::string, std::size_t> floor_of = numbered(house.floors);
     std::vector<std::string> found;

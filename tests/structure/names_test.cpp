@@ -1,5 +1,5 @@
-// Tests that each name stands for one type. If two types in one namespace have the same name, the linker
-// silently merges them, and the program then runs the destructor of one type on an object of the other.
+// Tests that no two types of one namespace have the same name. If two had, the linker would silently merge
+// their functions, and the program would run the destructor of one type on an object of the other.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ std::vector<std::string> names_in(std::string_view text) {
     return names;
 }
 
-/// Returns the types of two texts, which stand for a.h and b.cpp.
+/// Returns the types in the texts of two files, a.h and b.cpp.
 std::vector<TypeDefinition> types_of(std::string_view a, std::string_view b) {
     std::vector<TypeDefinition> types = types_in(a, "a.h");
     for (TypeDefinition& type : types_in(b, "b.cpp")) types.push_back(std::move(type));

@@ -31,7 +31,7 @@ def too_large(path: pathlib.Path) -> list[str]:
         where = f"{path}:{function.start_line}: {function.name}"
         if function.length > LONGEST_FUNCTION:
             found.append(f"{where}: {function.length} lines, {LONGEST_FUNCTION} may be")
-        parameters = len(function.full_parameters) - (path.suffix == ".py")  # without self
+        parameters = len(function.full_parameters) - (path.suffix == ".py")  # does not count self
         if is_constructor(function.name) and parameters > MOST_PARAMETERS:
             found.append(f"{where}: {parameters} parameters, {MOST_PARAMETERS} may be")
     return found

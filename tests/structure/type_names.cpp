@@ -235,8 +235,8 @@ class Reader {
     Tokens tokens_;
     std::string file_;
     std::size_t at_ = 0, begin_ = 0;  ///< the current token, and the first token of its declaration
-    bool is_after_type_ = false;      ///< whether a type was just defined, so that variables of the type may
-                                      ///< follow up to a semicolon
+    bool is_after_type_ = false;      ///< whether a type was just defined; variables of this type can then
+                                      ///< follow, up to a semicolon
     std::vector<std::string> scope_;
     std::vector<std::size_t> opened_;  ///< for each open brace: the number of names in `scope_` before it
     std::vector<TypeDefinition> found_;

@@ -140,7 +140,7 @@ TEST_F(BlockViewTest, ExpandingABlockExpandsItsTwin) {
     });
     ASSERT_NE(item, before.items.end());
     BlockId block = item->block, twin = before.items[item->twin].block;
-    expanded.insert(block);  // the twin is expanded too, without being inserted
+    expanded.insert(block);  // the twin is expanded too, although it is not inserted
     BlockView after = make_block_view(graph, blocks, expanded);
     auto is_frame = [&](BlockId b) {
         return std::any_of(after.clusters.begin(), after.clusters.end(),
@@ -242,7 +242,7 @@ TEST_F(FoldedRuns, AnExpandedBlockPartsThem) {
     ASSERT_TRUE(after);
     EXPECT_EQ(after->run, (std::vector<BlockId>{layer(3), layer(4), layer(5)}));
     EXPECT_GE(parted.cluster_of[layer(2)], 0);
-    int alone = 0;  // three equal neighbours are needed for a run, so two layers are single items
+    int alone = 0;  // a run needs three equal neighbours, so two layers are single items
     for (const BlockViewItem& item : parted.items)
         alone += item.run.empty() && (item.block == layer(0) || item.block == layer(1));
     EXPECT_EQ(alone, 2);

@@ -73,7 +73,7 @@ TEST(MemoryStack, FollowsCopiesToTheHostAndBack) {
         1e18;  // copies take no time
     const FlatGraph flat = flatten(graph);
     std::vector<Step> steps = lower(flat, keep_all_sequence(flat));
-    // The output of the first op is offloaded, freed and fetched again before the step that frees it at last.
+    // The output of the first op is offloaded, freed and fetched again before the step that finally frees it.
     const TensorId moved = graph.ops[OpId(0)].outputs.front();
     const auto freed = std::find(steps.begin(), steps.end(), Step::free(moved));
     ASSERT_NE(freed, steps.end());

@@ -51,7 +51,7 @@ class PageData : public testing::Test {
         EXPECT_TRUE(made) << made.error().message;
         return *made;
     }
-    /// Expects that, step by step, the numbers of a plan in a page are those of the schedule's simulation.
+    /// Expects that the numbers of a plan in a page are those of the schedule's simulation, at each step.
     static void expect_played(const json& plan, const Graph& graph, const Schedule& schedule) {
         const Result<Simulation> played = simulate(graph, schedule);
         ASSERT_TRUE(played);

@@ -1,4 +1,4 @@
-// A canvas that records what is painted on it, so that tests can check painters.
+// A canvas that records the painted items, for tests of painters.
 #pragma once
 
 #include <string>

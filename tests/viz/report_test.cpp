@@ -107,7 +107,7 @@ TEST_F(Reports, AreWellFormedAndTakeNothingFromElsewhere) {
     EXPECT_GT(ids.size(), 3u) << "both pictures, for light and for dark screens, have parts with names";
 }
 
-/// The page takes colours and their number from the style, which has those of the palette.
+/// The page must take the colours, and their number, from the palette.
 TEST_F(Reports, HaveTheColoursOfCurvesThatThePaletteHas) {
     const std::string text = page();
     const auto times = [&](const std::string& part) {

@@ -80,8 +80,8 @@ TEST_F(SchedulePainters, NeighboursOfAPixelBecomeOneBarThatCoversTheirTime) {
 
 TEST_F(SchedulePainters, ShadesByTheShareOfTheColumnsThatRunsTake) {
     use(2500);
-    // Each op of the backward pass is followed by another run of the first op. Of the time of the two runs,
-    // the first op takes a fifth.
+    // Each op of the backward pass is followed by another run of the first op. The run of the first op takes
+    // a fifth of the time of these two runs.
     for (Op& op : graph.ops)
         if (op.phase == Phase::backward) op.time = Nanoseconds(4'000'000);
     std::vector<Step> with_reruns;

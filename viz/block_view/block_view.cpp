@@ -107,7 +107,7 @@ class ViewBuilder {
         return found == class_sizes_.end() ? 1 : found->second;
     }
 
-    /// Shows `root` and, from the outside in, every block all of whose ancestors are expanded.
+    /// Shows `root` and, from the outside in, every block whose ancestors are all expanded.
     void show(BlockId root) {
         struct Waiting {
             std::vector<BlockId> blocks;  ///< one block, or all blocks of a run
@@ -240,7 +240,7 @@ class ViewBuilder {
     }
 
     /// Finds the twins of frames. A frame that several blocks share gets the twin of the outermost of these
-    /// blocks that has one.
+    /// blocks that has a twin.
     void pair_clusters() {
         for (BlockId b : blocks_.ids()) {
             const BlockId twin = blocks_[b].twin;
@@ -375,10 +375,10 @@ LayoutRequest layout_request(const BlockView& view, std::span<const Size> item_s
         request.items.push_back({item_sizes[i], view.items[i].cluster});
     for (std::size_t i = 0; i < view.clusters.size(); ++i)
         request.clusters.push_back({view.clusters[i].parent, title_sizes[i], view.clusters[i].twin});
-    // A saved tensor may be read far from the op that made it. If its edge restricted the heights of its two
-    // items, an early use would shift all other items. So such an edge is free, and only an op and its own
-    // gradient are kept at the same height. An exception is an item that is in no pair and has no edge
-    // between gradients: it is never above the items that it reads.
+    // A saved tensor is often read far from the op that made it. If its edge restricted the heights of its
+    // two items, an early use would shift all other items, so the edge is free. Only an op and its own
+    // gradient are kept at the same height. An item that is in no pair and has no edge of role `up` is an
+    // exception: its edges stay rungs, so that it is never above the items that it reads.
     std::set<std::pair<int, int>> unmet;
     std::vector<char> held(view.items.size(), 0);
     for (const LayoutPair& pair : view.pairs) {

@@ -31,7 +31,7 @@ struct Decisions {
 /// Returns the decisions of a schedule. Steps whose op or tensor is not in the graph are ignored.
 Decisions decisions_of(const Graph& graph, std::span<const Step> steps);
 
-/// Bytes by decision. Without a schedule, all bytes are in `kept`.
+/// Bytes for each decision. Without a schedule, all bytes are in `kept`.
 struct DecisionShares {
     Bytes kept;
     Bytes recomputed;
@@ -46,8 +46,7 @@ struct DecisionShares {
 struct BlockViewItem {
     OpId op;
     BlockId block;             ///< the block; for a run, its first block
-    std::vector<BlockId> run;  ///< all blocks of a run, from the input of the network on; empty if the item
-                               ///< is no run
+    std::vector<BlockId> run;  ///< all blocks of a run, from the network's input on; empty if there is no run
     int cluster = -1;          ///< index into `BlockView::clusters` of the innermost expanded block around
                                ///< the item; -1: none
     int twin = -1;             ///< index of the item on the other side of the ladder; -1: none
@@ -61,7 +60,7 @@ struct BlockViewItem {
     DecisionShares made;  ///< bytes that its ops make
 };
 
-/// All tensors that one item makes and the other reads, drawn as one edge.
+/// All tensors that one item makes and another item reads, drawn as one edge.
 struct BlockViewEdge {
     int from = -1;
     int to = -1;
@@ -87,13 +86,14 @@ struct BlockView {
     std::vector<BlockViewCluster> clusters;  ///< parents come before their children
     std::vector<LayoutPair> pairs;           ///< pairs of items that contain an op and its gradient,
                                              ///< ascending
-    IdVector<OpId, int> item_of;             ///< by op: index of the item that shows it, alone or in a block
-    IdVector<BlockId, int> cluster_of;       ///< by block: index of the cluster that shows it expanded; -1:
-                                             ///< none
+    IdVector<OpId, int> item_of;             ///< for each op: index of the item that shows it, alone or in a
+                                             ///< block
+    IdVector<BlockId, int> cluster_of;       ///< for each block: index of the cluster that shows it expanded;
+                                             ///< -1: none
 };
 
-/// Makes the view. A block counts as expanded if it or its twin is in `expanded`. It is shown if all blocks
-/// around it are expanded. A block in `scattered_blocks` is not shown; its children are shown in the
+/// Makes the view. A block counts as expanded if it or its twin is in `expanded`. A block is shown if all
+/// blocks around it are expanded. A block in `scattered_blocks` is not shown; its children are shown in the
 /// surrounding frame. Every op is in exactly one item. Cost: nearly linear in the graph; 10 ms for 10,000
 /// ops.
 BlockView make_block_view(const Graph& graph, const Blocks& blocks, const ExpandedBlocks& expanded,

@@ -44,7 +44,7 @@ IdVector<BlockId, int> ops_covered(const Blocks& blocks);
 /// Runs of equal blocks: at least three consecutive siblings of the same repeat class. Either all blocks of a
 /// run have twins or none has. The twins of forward blocks belong to the run of these forward blocks.
 struct BlockRuns {
-    /// By block: the first block of its run, or invalid if the block is in no run. The first block is a
+    /// For each block: the first block of its run, or invalid if the block is in no run. The first block is a
     /// forward block if the blocks have twins.
     IdVector<BlockId, BlockId> first;
 };

@@ -1,5 +1,5 @@
 // Finds blocks whose ops alternate with ops of other blocks, such as the two module lists of a U-Net. If each
-// were drawn as one box, arrows would lead both ways between the boxes.
+// block were drawn as one box, arrows would lead both ways between the boxes.
 #pragma once
 
 #include "viz/block_view/expanded_blocks.h"

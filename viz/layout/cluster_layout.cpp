@@ -76,7 +76,7 @@ class LayoutTeam {
     }
 
   private:
-    static constexpr std::size_t kEnough = 6;  // least number of requests for which another program is
+    static constexpr std::size_t kEnough = 6;  // smallest number of requests for which another program is
                                                // started
     std::vector<std::unique_ptr<LayoutWorker>> team_;
 };
@@ -121,7 +121,7 @@ class ClusterLayout {
 
   private:
     using Kept = std::vector<std::shared_ptr<const Layout>>;
-    static constexpr std::size_t kTogether = 32;  ///< most requests in one call
+    static constexpr std::size_t kTogether = 32;  ///< maximum number of requests in one call
 
     Result<void> lay_out_all() {
         for (int height = 0; height <= parts_.units.front().height; ++height)
@@ -131,7 +131,7 @@ class ClusterLayout {
 
     Result<void> lay_out_units(int height) {
         std::vector<LayoutRequest> missing;
-        std::unordered_map<std::string, std::size_t> place;  // index in `missing`, by shape
+        std::unordered_map<std::string, std::size_t> place;  // for each shape: its index in `missing`
         std::vector<std::pair<std::size_t, std::string>> at_height;
         for (std::size_t u = 0; u < parts_.units.size(); ++u) {
             LayoutUnit& unit = parts_.units[u];
@@ -243,7 +243,7 @@ class ClusterLayout {
     const LayOut& lay_out_;
     std::stop_token stop_;
     LayoutUnits parts_;
-    std::vector<std::optional<UnitFrames>> frames_;  ///< by unit; empty until the unit is laid out
+    std::vector<std::optional<UnitFrames>> frames_;  ///< for each unit; empty until the unit is laid out
     const std::vector<Size>* collapsed_ = nullptr;   ///< null if no frame is collapsed
 };
 

@@ -49,9 +49,9 @@ class LayoutCache {
 using LayOut = std::function<Result<std::vector<Layout>>(std::span<const LayoutRequest>)>;
 
 /// Lays out a request frame by frame. Calls `lay_out` for the small requests that the cache does not have,
-/// inner frames first; one call gets several requests. Errors: those of `lay_out`, and `stopped`. The cache
-/// keeps the layouts that were made before an error. Cost, without `lay_out`: 0.1 s for 10,000 items in 1,000
-/// frames.
+/// inner frames first; one call gets several requests. Fails as `lay_out` does, or with the error `stopped`.
+/// The cache keeps the layouts that were made before an error. Cost, without `lay_out`: 0.1 s for 10,000
+/// items in 1,000 frames.
 Result<Layout> layout_by_clusters(const LayoutRequest& request, LayoutCache& cache, const LayOut& lay_out,
                                   std::stop_token stop = {});
 
@@ -64,15 +64,15 @@ Result<Layout> layout_by_clusters(const LayoutRequest& request, LayoutCache& cac
 /// Graphviz can expand and collapse frames.
 struct CollapsedFrames {
     LayoutUnits parts;
-    std::vector<UnitFrames> frames;    ///< by unit; not yet placed in the drawing
-    std::vector<int> cluster_of_unit;  ///< by unit: the cluster of its left frame; -1: the unit is the sheet
-                                       ///< or a section
-    std::vector<int> twin_of_unit;     ///< by unit: the cluster of its right frame; -1: none
+    std::vector<UnitFrames> frames;    ///< for each unit; not yet placed in the drawing
+    std::vector<int> cluster_of_unit;  ///< for each unit: the cluster of its left frame; -1: the unit is the
+                                       ///< sheet or a section
+    std::vector<int> twin_of_unit;     ///< for each unit: the cluster of its right frame; -1: none
 };
 
 /// Lays out each frame with the frames inside it collapsed. `collapsed` has the size of each cluster's box.
 /// The sections into which a long frame is cut have no titles and are never collapsed, so the box of a
-/// section is as large as its content. Errors: those of `layout_by_clusters`.
+/// section is as large as its content. Fails as `layout_by_clusters` does.
 Result<CollapsedFrames> layouts_of_frames(const LayoutRequest& request, std::span<const Size> collapsed,
                                           LayoutCache& cache, const LayoutLimits& limits = {});
 

@@ -267,8 +267,8 @@ class DotGraph {
     bool mirrored_ = false;
     std::vector<Agraph_t*> clusters_;
     std::vector<Agnode_t*> nodes_;
-    std::vector<std::array<bool, 2>> held_;  // per item: whether an edge or pair comes from above, and
-                                             // whether one goes below
+    std::vector<std::array<bool, 2>> held_;  // for each item: whether an edge or a pair joins it to an item
+                                             // above, and to an item below
     std::vector<Agedge_t*> edges_;           // null for an edge from an item to itself
 };
 

@@ -45,7 +45,7 @@ struct LayoutItem {
     bool operator==(const LayoutItem&) const = default;
 };
 
-/// The role of an edge in the ladder: how its two ends must lie relative to each other, vertically.
+/// The role of an edge in the ladder. It says which of the edge's two ends must be above the other.
 enum class EdgeRole {
     down,  ///< forward chain: `to` is below `from`
     up,    ///< backward chain: `to` is above `from`
@@ -81,24 +81,24 @@ struct LayoutRequest {
     std::vector<LayoutEdge> edges;
     std::vector<LayoutCluster> clusters;
     std::vector<LayoutPair> pairs;
-    double rank_gap = 24;  ///< least vertical distance between rows
-    double item_gap = 18;  ///< least horizontal distance between items
+    double rank_gap = 24;  ///< smallest vertical distance between rows
+    double item_gap = 18;  ///< smallest horizontal distance between items
     bool operator==(const LayoutRequest&) const = default;
 };
 
 struct Layout {
     Size size;                ///< size of the whole drawing
-    std::vector<Rect> items;  ///< places; the sizes are those of the request
-    /// Cubic Bézier splines of 3n + 1 points, from the border of `from` to the border of `to`, for every
-    /// role. Empty if the edge joins an item to itself.
+    std::vector<Rect> items;  ///< places; the sizes are the same as in the request
+    /// For each edge: a cubic Bézier spline of 3n + 1 points, from the border of `from` to the border of
+    /// `to`, for every role; empty if the edge joins an item to itself.
     std::vector<std::vector<Point>> edges;
     std::vector<Rect> clusters;
     bool operator==(const Layout&) const = default;
 };
 
-/// Conversions to and from JSON, in the form that the worker program reads and writes. Reading fails, in one
-/// line that names the field, if an index is out of range, a size is not finite or not positive, or clusters
-/// form a cycle.
+/// Conversions to and from JSON, in the form that the worker program reads and writes. Reading fails if an
+/// index is out of range, a size is not finite or not positive, or clusters form a cycle. The error message
+/// is one line that names the field.
 nlohmann::json to_json(const LayoutRequest& request);
 nlohmann::json to_json(const Layout& layout);
 Result<LayoutRequest> layout_request_from(const nlohmann::json& json);

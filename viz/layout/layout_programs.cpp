@@ -49,7 +49,7 @@ std::size_t LayoutPrograms::waiting() const {
     return waiting_.size();
 }
 
-/// Starts programs until `count_` of them exist, and starts another one whenever one is lost.
+/// Starts programs until `count_` of them exist, and replaces each program that is lost.
 void LayoutPrograms::keep_up(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (changed_.wait(lock, stop, [this] { return waiting_.size() + taken_ < count_; })) {

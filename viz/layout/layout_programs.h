@@ -27,7 +27,7 @@ class LayoutPrograms {
 
     /// Returns a waiting program, or null if there is none.
     std::unique_ptr<LayoutProcess> take();
-    /// Gives back a program that has answered all of its requests. Null says that the program is lost.
+    /// Gives back a program that has answered all of its requests. Null means that the program is lost.
     void give_back(std::unique_ptr<LayoutProcess> process);
 
     std::size_t waiting() const;

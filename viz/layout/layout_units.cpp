@@ -11,7 +11,8 @@ namespace rematlas {
 
 namespace {
 
-/// Most ports on one side of a border. If edges of more members pass that side, several members share a port.
+/// Maximum number of ports on one side of a border. If edges of more members pass that side, several members
+/// share a port.
 constexpr int kMostPorts = 10;
 constexpr Size kPort{1, 1};
 
@@ -282,7 +283,7 @@ class UnitBuilder {
 
     /// Adds a pair for each member that is in no edge and no pair, because such a member would drift to the
     /// top and stretch the frame. Its partner is the next member of its frame that has an edge or a pair; if
-    /// there is none, the previous one.
+    /// there is no such next member, it is the previous member of this kind.
     static void hold_loose_members(LayoutUnit& unit) {
         const int count = static_cast<int>(unit.members.size());
         std::vector<char> held(unit.request.items.size(), 0);
@@ -321,9 +322,9 @@ class UnitBuilder {
     const LayoutRequest& request_;
     LayoutUnits result_;
     std::vector<LayoutUnit>& units_ = result_.units;
-    std::vector<int> unit_of_, side_of_;  ///< per cluster
+    std::vector<int> unit_of_, side_of_;  ///< for each cluster
     std::vector<Draft> drafts_;
-    std::vector<std::vector<Step>> steps_;  ///< by edge
+    std::vector<std::vector<Step>> steps_;  ///< for each edge
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ struct UnitMember {
 struct LayoutUnit {
     std::array<int, 2> clusters{-1, -1};  ///< left and right frame; -1: none
     int parent = -1;
-    std::array<int, 2> member_of_parent{-1, -1};  ///< by frame: index of its box among the members of
+    std::array<int, 2> member_of_parent{-1, -1};  ///< for each frame: index of its box among the members of
                                                   ///< `parent`
     int height = 0;                               ///< number of levels of boxes inside; 0: no boxes
     std::vector<UnitMember> members;
@@ -53,7 +53,7 @@ struct EdgePlan {
 
 struct LayoutUnits {
     std::vector<LayoutUnit> units;  ///< a unit comes after the units around it
-    std::vector<EdgePlan> edges;    ///< by edge of the request
+    std::vector<EdgePlan> edges;    ///< for each edge of the request
     std::vector<int> unit_of_item, member_of_item;
 };
 

@@ -146,8 +146,8 @@ class Answers {
     std::vector<std::string> complete_;
 };
 
-/// Sends the requests and collects one answer for each, or fewer if the program hangs up. Fails if the call
-/// is stopped, if the time is over, or if the program writes something other than answers.
+/// Sends the requests and collects one answer for each, or fewer if the program closes the socket. Fails if
+/// the call is stopped, if the time is over, or if the program writes something other than answers.
 Result<Answers> converse(int socket, std::string_view requests, std::size_t count, const LayoutLimits& limits,
                          Clock::time_point deadline) {
     Descriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));

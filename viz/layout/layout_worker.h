@@ -1,5 +1,5 @@
 // Runs Graphviz in a separate process, because it can neither be cancelled nor used by several threads, and
-// may abort or take gigabytes of memory.
+// can abort or take gigabytes of memory.
 //
 //     LayoutWorker worker({.time = 5s, .stop = token});
 //     Result<std::vector<Layout>> layouts = worker.lay_out(requests);
@@ -25,8 +25,9 @@ struct LayoutLimits {
                                                                 ///< is killed
     Bytes bytes{std::int64_t{2} << 30};                         ///< limit of the worker's address space
     std::stop_token stop = {};                                  ///< kills the worker at once
-    std::filesystem::path worker = {};                          ///< empty: `find_layout_worker()`
-    std::shared_ptr<LayoutPrograms> programs = {};  ///< running programs; one of them is used if one is free
+    std::filesystem::path worker = {};                          ///< path of the worker program; if empty,
+                                                                ///< `find_layout_worker()` is used
+    std::shared_ptr<LayoutPrograms> programs = {};  ///< running programs, from which a free program is taken
 };
 
 /// A running layout program. Its standard input and output are one socket. The destructor kills the program
@@ -42,7 +43,8 @@ class LayoutProcess {
 
     int socket() const { return socket_; }
     bool running();
-    /// Waits up to half a second for a program that has hung up, then kills it. Returns the wait status.
+    /// Waits up to half a second for the end of a program that has closed its socket, then kills it. Returns
+    /// the wait status.
     int finish();
 
     std::size_t answered = 0;  ///< number of requests answered so far
@@ -84,7 +86,7 @@ class LayoutWorker {
 };
 
 /// Lays out one request as a whole. Nested frames slow Graphviz down; `layout_by_clusters` is better for
-/// them. Several threads may call the function at once. Errors: those of `LayoutWorker::lay_out`.
+/// them. Several threads may call the function at once. Fails as `LayoutWorker::lay_out` does.
 Result<Layout> layout_in_worker(const LayoutRequest& request, const LayoutLimits& limits = {});
 
 /// Returns the path of the worker program: $REMATLAS_LAYOUT_WORKER if set. Otherwise `rematlas-layout` is

@@ -9,7 +9,7 @@ namespace rematlas {
 
 namespace {
 
-constexpr int kMostTogether = 60;  // most direct members of a frame that is not cut
+constexpr int kMostTogether = 60;  // a frame with more direct members than this is cut
 constexpr int kPerSection = 24;
 
 /// A direct member of a frame: an item or another frame.
@@ -159,10 +159,10 @@ class SectionCutter {
     const LayoutRequest& request_;
     std::vector<std::vector<SectionMember>> members_;  ///< members of the sheet, then of each cluster
     std::vector<int> section_of_item_, section_of_cluster_;
-    std::vector<int> left_of_;  ///< by item: the left item of its pair; else the start of its rung with a
-                                ///< weight above 1; else the last item from which a rung or free edge leads
+    std::vector<int> left_of_;  ///< for each item: the left item of its pair; else the start of its rung with
+                                ///< a weight above 1; else the last item from which a rung or free edge leads
                                 ///< to it; -1: none
-    std::vector<char> upward_;  ///< by item: whether it is in the backward chain
+    std::vector<char> upward_;  ///< for each item: whether it is in the backward chain
     std::vector<Section> sections_;
     std::map<Section, int> known_;
 };

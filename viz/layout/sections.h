@@ -12,7 +12,7 @@ namespace rematlas {
 /// together have hardly more than a hundred direct members.
 struct SectionedRequest {
     LayoutRequest request;        ///< the request, with an untitled frame around each section
-    std::vector<int> cluster_of;  ///< by cluster of the original request: its index in `request`
+    std::vector<int> cluster_of;  ///< for each cluster of the original request: its index in `request`
 };
 
 /// Cuts each frame with many direct members into sections, along the order of execution. A frame and its twin

@@ -48,7 +48,7 @@ UnitFrames::UnitFrames(const LayoutUnit& unit, std::shared_ptr<const Layout> lay
             frames_[side].width = std::max(frames_[side].width, titles[side].width + 2 * kMargin);
 }
 
-/// Widens each frame so that its edges stay inside: on the side away from the twin, edges may leave the frame
+/// Widens each frame so that its edges stay inside: on the side away from the twin, edges can leave the frame
 /// that Graphviz drew.
 void UnitFrames::hold_edges(const LayoutUnit& unit) {
     if (unit.parent < 0) return;

@@ -22,9 +22,9 @@ class UnitFrames {
     Rect frame(int side) const { return {at_[side].x, at_[side].y, frames_[side].width, height_}; }
 
     const Layout& layout() const { return *layout_; }
-    /// Returns the place, in the whole drawing, of a point or rectangle of the unit's own layout.
+    /// Converts a point or a rectangle from the unit's own layout to the whole drawing.
     Point place(Point p, int side) const;
-    /// Returns the place, in the whole drawing, of a point of an edge that leads from one frame to the other.
+    /// Converts a point of an edge that leads from one frame of the unit to the other frame.
     Point place_between(Point p) const;
     Rect place(const Rect& r, int side) const;
 
@@ -36,8 +36,9 @@ class UnitFrames {
     std::array<Rect, 2> frames_{};  ///< frames in the unit's own layout; only `x` and `width` are used
     std::array<Point, 2> at_{};
     bool pair_ = false;
-    /// Values of y in the unit's own layout: where it begins, the upper edge of the first member, the lower
-    /// edge of the last member, and where it ends. Then the heights of the frame above and below the members.
+    /// Values of y in the unit's own layout: the top of the layout, the upper edge of the first member, the
+    /// lower edge of the last member, and the bottom of the layout. Then the heights of the frame above and
+    /// below the members.
     double begin_ = 0, first_ = 0, last_ = 0, end_ = 0, above_ = 0, below_ = 0;
     double height_ = 0;
 };

@@ -16,7 +16,7 @@ std::string decimal(double value, int decimals) {
     return text;
 }
 
-/// Returns the least of 1, 2 and 5 times a power of ten that is not below `raw`.
+/// Returns the smallest number that is at least `raw` and is 1, 2 or 5 times a power of ten.
 double round_step(double raw) {
     double power = std::pow(10, std::floor(std::log10(raw)));
     for (double factor : {1.0, 2.0, 5.0, 10.0})
@@ -24,8 +24,8 @@ double round_step(double raw) {
     return 10 * power;
 }
 
-/// Returns the least power of two that is not below `raw`, because powers of two are usual for memory sizes:
-/// 64, 128, 256 MiB. Below 8 units, returns a decimal step, which is easier to read.
+/// Returns the smallest power of two that is at least `raw`, because powers of two are usual for memory
+/// sizes: 64, 128, 256 MiB. Below 8 units, returns a decimal step, which is easier to read.
 double round_step_of_bytes(double raw) {
     return raw < 8 ? round_step(raw) : std::exp2(std::ceil(std::log2(raw) - 1e-9));
 }
@@ -53,8 +53,8 @@ Axis axis_in(std::span<const Unit> units, double (*round)(double), double low, d
              double end, int count) {
     if (high <= low) high = low + 1;
     Axis axis{low, high, start, end, {}, {}};
-    // If `high` is below 1.5 of a unit, the next smaller unit is used: 1,200 MiB instead of 1.2 GiB, but 2.4
-    // GiB instead of 2,400 MiB.
+    // Uses the largest unit of which `high` has at least 1.5: 1,200 MiB instead of 1.2 GiB, but 2.4 GiB
+    // instead of 2,400 MiB.
     Unit best = units[0];
     for (const Unit& unit : units)
         if (high / 1.5 >= unit.size) best = unit;

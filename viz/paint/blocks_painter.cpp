@@ -19,7 +19,7 @@ constexpr double kTextLeft = 14, kTextRight = 9;
 constexpr double kBadgeRoom = 46;  // for "×12" or "3 runs"; kept free so that a schedule needs no new layout
 constexpr double kWidestTitle = 220;
 
-// The least `BlockScene::detail` at which each element is shown.
+// The smallest `BlockScene::detail` at which each element is shown.
 constexpr double kShowRounded = 0.12, kShowShares = 0.2, kShowSheet = 0.25, kShowClusterTitle = 0.3,
                  kShowItemTitle = 0.35, kShowArrow = 0.4, kShowCaption = 0.5;
 
@@ -69,7 +69,7 @@ class BlocksPainter {
           heaviest_(heaviest_edge(scene.view)),
           decisions_(scene.with_schedule && scene.coloring == Coloring::decision) {}
 
-    /// Paints from the back to the front.
+    /// Paints all elements, from the back to the front.
     void paint() {
         for (std::size_t i = 0; i < scene_.view.clusters.size(); ++i) cluster(i);
         if (scene_.edges) {

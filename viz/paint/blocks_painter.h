@@ -13,8 +13,8 @@
 
 namespace rematlas {
 
-/// The property that the colours of items and edges show. `heat`: a number for each item, from little to
-/// much.
+/// The property that the colours of items and edges show. `heat` is a number of each item, from small to
+/// large.
 enum class Coloring { decision, phase, heat };
 
 /// Marks on an item besides its colour.
@@ -30,7 +30,8 @@ struct BlockScene {
     const Layout& layout;
     bool with_schedule = false;  ///< false: no decisions are known, so colours show phases
     Coloring coloring = Coloring::decision;
-    /// By item: a number from 0 to 1, or below 0 if the item has no number. Must be set for `Coloring::heat`.
+    /// For each item: a number from 0 to 1, or below 0 if the item has no number. Must be set for
+    /// `Coloring::heat`.
     const std::vector<double>* heat = nullptr;
     Point origin = {};  ///< where the upper left corner of the layout is
 
@@ -44,7 +45,7 @@ struct BlockScene {
     const std::vector<int>* marked = nullptr;  ///< selected items, ascending
     int marked_cluster = -1;
     int marked_edge = -1;
-    const std::vector<ItemNote>* notes = nullptr;  ///< by item; null: no notes
+    const std::vector<ItemNote>* notes = nullptr;  ///< one note for each item; null: no notes
     int running = -1;                              ///< the item whose op runs at the cursor; -1: none
     const palette::Paper& paper = palette::kLight;
 };

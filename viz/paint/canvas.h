@@ -32,7 +32,7 @@ struct Color {
         return {red * (1 - black), green * (1 - black), blue * (1 - black), alpha};
     }
     constexpr Color faded(double a) const { return {red, green, blue, a}; }
-    /// Returns the colour mixed with another: 0 leaves the colour unchanged, 1 gives the other.
+    /// Returns the colour mixed with `other`: a `part` of 0 leaves the colour unchanged, 1 gives `other`.
     constexpr Color mixed(const Color& other, double part) const {
         return {red + (other.red - red) * part, green + (other.green - green) * part,
                 blue + (other.blue - blue) * part, alpha + (other.alpha - alpha) * part};
@@ -94,7 +94,7 @@ class Canvas : public TextRuler {
     virtual void path(const Path& path, std::optional<Color> fill, const std::optional<Pen>& pen) = 0;
     /// Writes text. `at` is on the baseline.
     virtual void text(Point at, std::string_view text, const TextStyle& style) = 0;
-    /// Begins a group, which `end` ends. The tooltip is used if the format has tooltips.
+    /// Begins a group, which `end` ends. The group has the tooltip if the format has tooltips.
     virtual void begin(std::string_view tooltip) = 0;
     virtual void end() = 0;
     virtual void clip(const Rect& rect) = 0;  ///< until `unclip`; must not be nested

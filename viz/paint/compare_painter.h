@@ -21,7 +21,7 @@ struct ComparedSchedule {
     const std::vector<Step>& steps;
     const LaneData& data;
     const LaneData& alone;  ///< result of `bars_alone`
-    int cursor = -1;        ///< step with a line through it; -1: none
+    int cursor = -1;        ///< step at which a vertical line is drawn; -1: none
 };
 
 struct CompareScene {

@@ -25,7 +25,7 @@ namespace rematlas {
 Result<void> draw_graph_file(const Graph& graph, const Schedule* schedule, const std::filesystem::path& path,
                              std::optional<int> depth = std::nullopt);
 
-/// Draws a view with a given layout, such as the one that a window shows.
+/// Draws a view with a given layout, such as the layout that a window shows.
 Result<void> draw_view_file(const Graph& graph, const Schedule* schedule, const BlockView& view,
                             const Layout& layout, const std::filesystem::path& path);
 

@@ -19,7 +19,7 @@ constexpr double kHeader = 92;
 
 const TextStyle kLegend{.size = 9.5, .color = kLight.ink};
 
-/// Draws one picture. Its parts share the members.
+/// Draws one picture. The functions for its parts share the data members.
 class BlockPainter {
   public:
     BlockPainter(const BlockPicture& picture, PictureFormat format)

@@ -38,8 +38,8 @@ double row_height(const FitsCard& card) {
     return static_cast<double>(card.ways.size()) * (kWayBar + kWayGap) + kCardGap;
 }
 
-/// Returns the bytes that the bar of a way shows: the peak if the step fits, else the bytes that the step
-/// needs.
+/// Returns the bytes that the bar of a way to run the step shows: the peak if the step fits, else the bytes
+/// that the step needs.
 Bytes shown_bytes(const FitsWay& way) {
     return way.fits ? way.peak.value_or(Bytes()) : way.needed.value_or(way.peak.value_or(Bytes()));
 }

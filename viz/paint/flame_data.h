@@ -57,11 +57,10 @@ struct FlameData {
     std::vector<FlameRun> runs = {};            ///< runs on the device, sorted by begin; then runs on the
                                                 ///< host
     int device_runs = 0;                        ///< number of runs on the device
-    std::vector<double> step_begin = {};        ///< by step of the schedule: where it begins on the axis
+    std::vector<double> step_begin = {};        ///< for each step of the schedule: its begin on the axis
     std::vector<FlameBox> boxes = {};           ///< each box before the boxes inside it
-    std::vector<std::vector<int>> levels = {};  ///< by level: indices of its boxes, sorted by begin
-    std::vector<Bytes> held = {};               ///< by step of the schedule: bytes on the device during the
-                                                ///< step
+    std::vector<std::vector<int>> levels = {};  ///< for each level: indices of its boxes, sorted by begin
+    std::vector<Bytes> held = {};               ///< for each step of the schedule: bytes on the device
 
     bool is_of_host(const FlameBox& box) const { return run(box.first).on_host; }
     const FlameRun& run(int index) const { return runs[static_cast<std::size_t>(index)]; }
@@ -91,9 +90,8 @@ struct FlameData {
 };
 
 /// Returns the flame chart of a schedule. `simulation` must be the simulation of `steps`; if it is empty,
-/// there are no boxes. If a box would contain only one box of the next level, one box takes the place of the
-/// two and has both parts of the path in its name. Cost: the number of runs times the parts of their module
-/// paths.
+/// there are no boxes. If a box would contain only one box of the next level, the two become one box, whose
+/// name has both parts of the path. Cost: the number of runs times the parts of their module paths.
 FlameData flame_data(const Graph& graph, const std::vector<Step>& steps, const Simulation& simulation,
                      LaneAxis axis);
 

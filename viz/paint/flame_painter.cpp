@@ -169,7 +169,7 @@ class FlamePainter {
     const FlameScene& scene_;
     const Paper& paper_;
     FlamePlaces places_;
-    std::vector<int> marked_before_;  ///< by run: number of marked runs before it; empty if nothing is
+    std::vector<int> marked_before_;  ///< for each run: number of marked runs before it; empty if nothing is
                                       ///< selected
 };
 

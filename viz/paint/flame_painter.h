@@ -1,4 +1,4 @@
-// Paints a flame chart of the step's runs, with the top level above, for a window and for a file.
+// Paints a flame chart of the step's runs, for a window and for a file. Level 0 is the highest row.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ struct FlameScene {
     double text_size = 11;
     std::optional<std::pair<double, double>> span = {};  ///< part of the axis that is selected for sums
     const IdVector<OpId, char>* marked = nullptr;        ///< selected ops
-    int cursor = -1;                                     ///< step with a line through it; -1: none
+    int cursor = -1;                                     ///< step at which a vertical line is drawn; -1: none
     int hovered = -1, focused = -1;                      ///< boxes with a frame around them; -1: none
     const palette::Paper& paper = palette::kLight;
 };
@@ -33,7 +33,7 @@ struct FlameScene {
 struct FlamePlaces {
     Rect ruler, rows;
     Axis x;
-    int shown_levels = 0;  ///< number of levels that exist and for which there is room
+    int shown_levels = 0;  ///< number of existing levels for which there is room
 };
 
 FlamePlaces places_of(const FlameScene& scene);

@@ -123,7 +123,7 @@ class LaneMaker {
     const Graph& graph_;
     const Queues queues_;
     IdVector<OpId, int> ran_;
-    std::array<OpId, 3> last_;  ///< by lane of runs: the last op that ran in it
+    std::array<OpId, 3> last_;  ///< for each lane of runs: the last op that ran in it
     double runs_ = 0;
 };
 

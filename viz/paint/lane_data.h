@@ -1,4 +1,4 @@
-// A schedule as lanes over time: which op, copy or wait takes place when, and how much memory is held.
+// A schedule as lanes over time: the times of ops, copies and waits, and the bytes that are held.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct LaneBar {
             ///< the last step
     DrawnLane lane = DrawnLane::forward;
     Phase phase = Phase::forward;
-    /// The number of leading parts of the module path that this bar shares with the previous bar of the lane.
+    /// The number of leading parts of the module path that this bar shares with the previous bar of the lane;
     /// `kSameModule` if the paths are equal.
     int shared = 0;
     int copy = -1;  ///< for a wait: the step whose work is awaited; -1: a copy that the previous training
@@ -54,8 +54,8 @@ struct LaneData {
     LaneAxis axis = LaneAxis::time;
     double length = 0;
     std::vector<LaneBar> bars;  ///< sorted by `begin`
-    /// Sorted by `x`. A moment that takes no time, such as the one between a free and the next op, has a
-    /// point only if the memory is higher there.
+    /// Sorted by `x`. A moment that takes no time, such as the moment between a free and the next op, has a
+    /// point only if the memory is higher at this moment.
     std::vector<MemoryPoint> memory;
     std::int64_t peak = 0;
     int peak_step = 0;
@@ -65,7 +65,7 @@ struct LaneData {
     /// The lanes to show. The lanes for runs on the device are always shown, so that pictures can be
     /// compared. The other lanes are shown if they have bars.
     std::vector<DrawnLane> lanes = {DrawnLane::forward, DrawnLane::recompute, DrawnLane::backward};
-    std::vector<double> step_begin;  ///< by step of the schedule: where it begins on the axis
+    std::vector<double> step_begin;  ///< for each step of the schedule: its begin on the axis
 
     /// Returns the step of the last run that begins at or before x. If there is none, returns the step of the
     /// first bar, or -1 without bars.

@@ -212,7 +212,7 @@ class LanePainter {
 
 int module_level(const LaneData& data, const Axis& x) {
     constexpr int kDeepest = 12;
-    std::array<std::size_t, kDeepest + 1> forward{}, backward{};  // by k: the number of bars that share
+    std::array<std::size_t, kDeepest + 1> forward{}, backward{};  // for each k: the number of bars that share
                                                                   // exactly k leading parts of the module
                                                                   // path with the previous bar of the lane
     for (const LaneBar& bar : data.bars) {

@@ -12,7 +12,7 @@ namespace {
 
 using namespace palette;
 
-/// Mean bytes by column of the picture. A column is one point wide.
+/// Mean bytes in each column of the picture. A column is one point wide.
 using Columns = std::vector<double>;
 
 class LayersPainter {

@@ -25,8 +25,8 @@ struct LifetimeBar {
     int freed = -1;  ///< the step that frees the tensor or writes over it; -1: it stays to the end
     std::vector<int> reads = {};  ///< steps that read the tensor, ascending
     double begin = 0, end = 0;    ///< places on the axis
-    /// Begin and end of the longest stretch between two uses of the tensor; its making counts as a use. The
-    /// two are equal if there is no such stretch.
+    /// Begin and end of the longest stretch between two uses of the tensor; its making counts as a use. Begin
+    /// and end are equal if there is no such stretch.
     double idle_begin = 0, idle_end = 0;
 
     double idle() const { return idle_end - idle_begin; }

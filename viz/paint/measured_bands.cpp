@@ -75,7 +75,7 @@ std::vector<BandColumn> empty_columns(const MeasuredDevice& device, TraceMoment 
     return columns;
 }
 
-/// Adds the allocated bytes that belong to no block of the trace to the lowest band.
+/// Adds to the lowest band the allocated bytes that belong to no block of the trace.
 void add_unnamed(const std::vector<BandColumn>& columns, std::vector<std::vector<std::int64_t>>& bytes) {
     for (std::size_t c = 0; c < columns.size(); ++c) {
         std::int64_t named = 0;

@@ -20,7 +20,7 @@ struct MeasuredBands {
     /// Names of the bands from the bottom: memory that no event of the trace allocates, the places with the
     /// most bytes at the peak, and all other places.
     std::vector<std::string> names = {};
-    std::vector<std::uint8_t> band_of = {};  ///< by block
+    std::vector<std::uint8_t> band_of = {};  ///< for each block: the index of its band
     TraceMoment peak = 0;
 
     double length() const { return static_cast<double>(device->allocated.size()); }

@@ -63,8 +63,8 @@ class StackPlayer {
     }
 
     const Graph& graph_;
-    IdVector<TensorId, std::size_t> layer_of_;  ///< by tensor: index of its layer; 0 for tensors that no op
-                                                ///< makes
+    IdVector<TensorId, std::size_t> layer_of_;  ///< for each tensor: index of its layer; 0 for tensors that
+                                                ///< no op makes
     std::vector<std::int64_t> held_;
     IdVector<TensorId, char> on_device_;
     std::size_t workspace_;

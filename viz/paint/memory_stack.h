@@ -15,15 +15,15 @@ struct MemoryLayer {
     enum class Kind { resident, module, workspace };
     Kind kind = Kind::module;
     std::string name = {};                  ///< "blocks.*.attn"
-    std::vector<std::int64_t> during = {};  ///< by step: bytes while the step runs
+    std::vector<std::int64_t> during = {};  ///< for each step: bytes of the layer while the step runs
 };
 
 /// The layers from the bottom: residents, the parts of the model, and the workspace of the running op. Layers
 /// that are always empty are left out.
 using MemoryStack = std::vector<MemoryLayer>;
 
-/// Returns the layer that contains a height above the bottom while a step runs; -1 if the height is above all
-/// layers.
+/// Returns the layer at a height above the bottom of the stack, while a step runs; -1 if the height is above
+/// all layers.
 int layer_at(const MemoryStack& stack, int step, Bytes height);
 
 /// Returns the layers of a schedule. The simulator must accept `steps` with these homes. At each step the

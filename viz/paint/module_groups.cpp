@@ -31,8 +31,8 @@ struct ModuleNode {
     }
 };
 
-/// Returns, by op, the bytes that a forward op makes for the loss and the backward pass. If no op makes such
-/// bytes, returns all bytes that each op makes.
+/// Returns for each forward op the bytes that it makes for the loss and the backward pass. If no op makes
+/// such bytes, returns for each op all bytes that it makes.
 IdVector<OpId, std::int64_t> weights_of(const Graph& graph) {
     IdVector<OpId, std::int64_t> weights(graph.ops.size(), 0), made(graph.ops.size(), 0);
     const IdVector<TensorId, OpId> producer = producers(graph);

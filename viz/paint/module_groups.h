@@ -14,7 +14,7 @@ struct ModuleGroups {
     /// Names such as "blocks.*.attn", the heaviest part first. Then "loss", "optimizer" and "other" follow,
     /// for ops of these kinds that belong to no part.
     std::vector<std::string> names;
-    IdVector<OpId, int> of;  ///< by op: index into `names`
+    IdVector<OpId, int> of;  ///< for each op: index into `names`
 };
 
 /// Returns "blocks.*.attn" for "blocks.11.attn", so that equal layers are one part.

@@ -12,8 +12,7 @@ namespace {
 constexpr double kRunNumbers = 84, kRunAxis = 24, kRunRight = 14, kRunLegend = 26, kRunGap = 10;
 constexpr double kTimesShare = 0.28;   // share of the height for the times
 constexpr double kRunHeadroom = 1.06;  // height of the plot, as a multiple of the highest bar
-constexpr double kFarBudget = 2.5;     // as a multiple of the highest peak; the scale does not go up to a
-                                       // budget above this, which would flatten all bars
+constexpr double kFarBudget = 2.5;     // as a multiple of the highest peak; the scale omits a higher budget
 constexpr double kLongStep = 4;        // as a multiple of the median time; longer bars are cut off there
 constexpr double kNanosecondsOfASecond = 1e9;
 

@@ -45,7 +45,8 @@ struct RunScene {
 struct RunPlaces {
     Rect peaks, times;
     Axis steps, bytes;
-    /// In nanoseconds. Single steps may take much longer than most steps; their bars end at the top.
+    /// The axis of times, in nanoseconds. A few steps can take much longer than most steps; their bars end at
+    /// the top.
     Axis time;
 };
 

@@ -20,10 +20,10 @@ namespace {
 using namespace palette;
 
 constexpr double kTopRoom = 4;         // points by which the grid reaches above the lanes
-constexpr double kLanesToMemory = 20;  // room for the notes above the memory
+constexpr double kLanesToMemory = 20;  // points between the lanes and the memory, for notes
 constexpr double kPlainAxis = 24, kTitledAxis = 62;
 constexpr double kMostAbove = 2.2;  // limit of the scale, as a multiple of the schedule's own peak
-constexpr double kHostGap = 10;     // points between the memory of the device and that of the host
+constexpr double kHostGap = 10;     // points between the memory of the device and the memory of the host
 constexpr double kHostPart = 0.3;   // height of the host's memory / height of both memories together
 constexpr double kLeastHost = 22;   // points of height; if there are fewer, the host's memory is not shown
 
@@ -260,8 +260,8 @@ class SchedulePainter {
                         .bold = true,
                         .color = color,
                         .align = left ? Align::right : Align::left};
-        // The text leads from the peak to the side that has more room, and the name of the budget is at the
-        // end of that side.
+        // The text extends from the peak to the side that has more room. The name of the budget is at the end
+        // of that side.
         double room = (left ? p.x - left_ : right_ - p.x) - 20;
         if (scene_.budget.value > 0) room -= canvas_.text_width(budget_text(), style) + 16;
         std::string text = peak_text(style, std::min(room, (right_ - left_) * 0.5));

@@ -23,9 +23,9 @@ struct ScheduleScene {
     const std::vector<Step>& steps;
     const LaneData& data;
     /// The step without recomputation, painted as a grey curve in the background; null: no curve. It is
-    /// visible where its memory is above that of the schedule.
+    /// visible where its memory is above the schedule's memory.
     const LaneData* plain = nullptr;
-    /// With a stack, the memory is shown by part of the model instead of as one curve.
+    /// With a stack, the memory is shown as a layer for each part of the model instead of as one curve.
     const MemoryStack* stack = nullptr;
     /// Indices of the `free` steps that online eviction made; marked above the memory; null: no marks.
     const std::vector<std::int32_t>* evicted = nullptr;
@@ -45,7 +45,7 @@ struct ScheduleScene {
     bool axis_titles = false;  ///< whether names and units are beside the axes, instead of at each number
 
     const IdVector<OpId, char>* marked = nullptr;  ///< selected ops
-    int cursor = -1;                               ///< step with a line through it; -1: none
+    int cursor = -1;                               ///< step at which a vertical line is drawn; -1: none
     int hovered = -1;                              ///< step with a frame around it; -1: none
     const palette::Paper& paper = palette::kLight;
 };

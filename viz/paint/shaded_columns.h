@@ -1,6 +1,6 @@
-// Shades for things that are too narrow to be drawn in a row of a picture. Each column of the row, one point
-// wide, gets a shade that shows how much of it is covered. So a row has at most as many rectangles as
-// columns.
+// Shades for shapes that are too narrow to be drawn one by one in a row of a picture. Each column of the row,
+// one point wide, gets a shade that shows how much of it is covered. So a row has at most as many rectangles
+// as columns.
 //
 //     ShadedColumns columns(row, paper);
 //     columns.cover(left, right, color);  // for each thing
@@ -16,7 +16,7 @@ namespace rematlas {
 
 class ShadedColumns {
   public:
-    /// In points. Things narrower than this are shaded instead of drawn.
+    /// Shapes narrower than this number of points are shaded instead of drawn.
     static constexpr double kNarrow = 2;
 
     ShadedColumns(const Rect& row, const palette::Paper& paper);

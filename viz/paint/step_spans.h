@@ -12,7 +12,8 @@ namespace rematlas {
 struct StepSpans {
     LaneAxis axis = LaneAxis::time;
     double length = 0;
-    std::vector<double> begin = {}, end = {};  ///< by step; equal for steps that take no time
+    std::vector<double> begin = {}, end = {};  ///< for each step; begin and end are equal if the step takes
+                                               ///< no time
 
     double middle(int step) const {
         const auto i = static_cast<std::size_t>(step);

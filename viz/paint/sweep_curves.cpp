@@ -31,7 +31,7 @@ std::string with_copies(const std::string& name, const Copies& copies) {
     return filled(copies_sentence(copies.what, !link.empty()), {name, link});
 }
 
-/// Says whether the bound holds for schedules of any order, not only for those of Checkmate's stages.
+/// Says whether the bound holds for schedules of any order, not only for schedules in Checkmate's stages.
 bool is_of_any_order(const Bound& bound) {
     return bound.over && holds_for(*bound.over, ScheduleClass::any_order);
 }

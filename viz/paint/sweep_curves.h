@@ -14,7 +14,7 @@ namespace rematlas {
 std::string curve_name(const SweepCurve& curve);
 
 /// Returns the dashes of the curve's line, as lengths of strokes and gaps. They depend on the copies that the
-/// curve's schedules may make. Empty for a solid line.
+/// curve's schedules may make. The result is empty for a solid line.
 std::vector<double> curve_dash(const SweepCurve& curve);
 
 /// Returns the index of a curve's colour in the palette, which is also the index of its shape. A solver has
@@ -24,8 +24,8 @@ std::size_t curve_look(const SweepCurve& curve);
 /// Says whether any curve has schedules with copies to the host.
 bool has_copies(const Sweep& sweep);
 
-/// The schedules of a curve. No other schedule of the curve is better than those in `best`. In `best`, peaks
-/// ascend and overheads descend.
+/// The schedules of a curve. `best` is the Pareto front of peak and overhead: peaks ascend and overheads
+/// descend.
 struct FoundCurve {
     std::vector<int> best;    ///< indices into the points of the curve
     std::vector<int> beaten;  ///< the other schedules

@@ -71,7 +71,7 @@ class SweepPainter {
         for (const SweepCurve& curve : scene.sweep.curves) curves_.push_back(found_in(curve));
     }
 
-    /// Paints from the back to the front.
+    /// Paints all elements, from the back to the front.
     void paint() {
         canvas_.rectangle(plot_, paper_.panel);
         grid();

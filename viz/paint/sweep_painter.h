@@ -29,7 +29,7 @@ struct SweepScene {
     const Sweep& sweep;
     std::optional<Bytes> keep_all = {};    ///< peak without recomputation
     std::optional<Bytes> least = {};       ///< proven: no schedule of any curve has a peak below these bytes
-    std::optional<SweepRange> range = {};  ///< absent: `whole_range`
+    std::optional<SweepRange> range = {};  ///< nullopt: the range that `whole_range` returns
 
     Rect rect;                  ///< place of everything, including the names of the axes and the legend
     bool legend_above = false;  ///< whether the legend is in rows above the plot; else it is in a box beside
@@ -55,7 +55,8 @@ struct SweepPlaces {
 };
 
 /// Returns the range that shows the schedules that were found and their bounds. A curve that ends far above
-/// most others does not count: it is cut off at the top of the plot, so that it does not flatten the others.
+/// most other curves does not count: it is cut off at the top of the plot, so that it does not flatten the
+/// other curves.
 SweepRange whole_range(const SweepScene& scene);
 
 SweepPlaces places_of(const SweepScene& scene, const TextRuler& ruler);

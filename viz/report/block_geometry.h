@@ -30,8 +30,7 @@
 
 namespace rematlas {
 
-/// Fails if the blocks cannot be laid out. Cost: that of a layout of all blocks; 1 s for 10,000 different
-/// ops.
+/// Fails if the blocks cannot be laid out. Cost: a layout of all blocks; 1 s for 10,000 different ops.
 Result<nlohmann::json> block_geometry(const Graph& graph, PageStrings& strings, const LayoutLimits& limits);
 
 }  // namespace rematlas

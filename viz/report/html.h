@@ -44,7 +44,8 @@ class HtmlPage {
     void table(const std::vector<HtmlColumn>& columns, const std::vector<std::vector<std::string>>& rows);
     /// Adds a list of names, each with its value.
     void facts(const std::vector<std::pair<std::string, std::string>>& rows);
-    /// Adds a picture as SVG, in one version for light and one for dark screens. Prints use the light one.
+    /// Adds a picture as SVG, in a version for light screens and a version for dark screens. Prints use the
+    /// light version.
     void picture(std::string_view for_light, std::string_view for_dark, std::string_view caption);
 
     /// Returns the page. `data` is passed to the script of reports (resources/report).

@@ -1,8 +1,8 @@
 // A column of integers as a short text, for pages with thousands of numbers.
 //
 // Each number is written as the base-32 digits of its zigzag code (0, -1, 1, -2, ... become 0, 1, 2, 3, ...),
-// the lowest digit first. Each digit except the last has 32 added. The 64 letters are those of base64. A
-// small number takes one letter, and no letter needs escaping in JSON or HTML.
+// the lowest digit first. Each digit except the last has 32 added. The 64 possible letters are the letters of
+// base64. A small number takes one letter, and no letter needs escaping in JSON or HTML.
 //
 //     PackedColumn column;
 //     for (const Op& op : graph.ops) column.add(op.time.value);

@@ -13,7 +13,7 @@
 // - "plans": the schedules, and the step without recomputation, whose index is "plain". Steps are columns.
 //   "kinds": one letter each (r run, i run in place, f free, o offload, t fetch, d drop, h run on the host).
 //   "ids": differences. "during": bytes on the device during the step, as differences. "gaps": time from the
-//   end of the step before to the start of the step; "lengths": time that the step takes beyond its op's;
+//   end of the step before to the start of the step; "lengths": time of the step minus the time of its op;
 //   both are empty if all are 0. "start": tensors on the device at the start, as differences. "host": bytes
 //   on the host after each step, as differences; empty if all are 0. "beside": four numbers each: queue (0 to
 //   the host, 1 to the device, 2 ops on the host), step, start, length. "waits": three numbers each: step,

@@ -12,13 +12,14 @@
 namespace rematlas {
 
 /// Returns sentences on the memory that the step needs, on whether it fits the budget (if there is one), on
-/// the cost of the schedule, and on how far the schedule is from the best possible one.
+/// the cost of the schedule, and on how far the schedule is from the best possible schedule.
 std::vector<std::string> schedule_answer(const Graph& graph, const Schedule& schedule,
                                          const StepFigures& figures);
 /// Returns sentences on the step without recomputation, for a report without plans: the memory that the step
 /// needs, and the proven least memory.
 std::vector<std::string> plain_answer(const Graph& graph, const StepFigures& figures);
-/// Returns sentences on the least memory for some more time, and on the smallest memory that was found.
+/// Returns sentences on the least memory that was found for a few limits on the overhead, and for any
+/// overhead.
 std::vector<std::string> sweep_answer(const Sweep& sweep, const Graph* graph);
 
 Result<void> add_schedule_sections(HtmlPage& page, const Graph& graph, const Schedule& schedule,

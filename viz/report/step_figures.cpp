@@ -98,7 +98,7 @@ class ForestSums {
     IdVector<BlockId, Block> blocks_;
     IdVector<BlockId, BlockFigures> sums_;
     IdVector<OpId, BlockId> block_of_;
-    IdVector<BlockId, char> holds_forward_;  ///< by root: whether it contains forward ops
+    IdVector<BlockId, char> holds_forward_;  ///< for each root: whether it contains forward ops
 };
 
 std::vector<RecomputedModule> recomputed_modules(const Graph& graph,

@@ -15,7 +15,7 @@
 
 namespace rematlas {
 
-/// A block, with the ops inside it and those of its twin in the backward pass.
+/// A block, with the ops inside it and inside its twin in the backward pass.
 struct BlockFigures {
     std::string path;        ///< never empty
     std::string name;        ///< the last part of `path`
@@ -40,14 +40,14 @@ struct StepFigures {
     CheckReport check;    ///< result of the independent checker, without a violation
     Bytes keep_all_peak;  ///< peak of the step without recomputation
     Nanoseconds keep_all_time;
-    Bytes least;  ///< proven: every schedule without copies to the host needs at least this
+    Bytes least;  ///< proven: every schedule without copies to the host needs at least these bytes
     Bytes resident;
     Bytes copied_to_host;  ///< sum over all copies
     Held at_peak;
     OpId peak_op;                              ///< the op that runs at the peak; invalid if none does
     std::vector<BlockFigures> blocks;          ///< parents before children, siblings in the order of
                                                ///< execution
-    std::vector<RecomputedModule> recomputed;  ///< sorted by extra time, the most first
+    std::vector<RecomputedModule> recomputed;  ///< sorted by extra time, the largest first
     IdVector<TensorId, OpId> makers;           ///< invalid for residents
 };
 

@@ -28,7 +28,7 @@ FoundProgram named_program(const std::string& name, const fs::path& path) {
     return program;
 }
 
-/// Runs the program with arguments for which it answers and ends at once. Adds a complaint if it fails.
+/// Runs the program with arguments that make it answer and end at once. Adds a complaint if it fails.
 FoundProgram tried(const std::string& name, const fs::path& path, const std::vector<std::string>& arguments,
                    std::chrono::seconds limit, std::vector<Complaint>& wrong) {
     FoundProgram program = named_program(name, path);

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The answers of the probe, by stage.
+/// The answers of the probe, one for each stage.
 struct ProbeAnswer {
     json stages = json::object();
     std::string last_begun;  ///< the stage that began last

@@ -79,7 +79,7 @@ MHD_Result take_header(void* head, MHD_ValueKind, const char* key, std::size_t k
     return MHD_YES;
 }
 
-/// Accepts only peers on this machine. Others cannot reach the address; this is a second check.
+/// Accepts only peers on this machine. Other machines cannot reach the address; this is a second check.
 MHD_Result is_peer_accepted(void*, const sockaddr* address, socklen_t size) {
     sockaddr_in peer{};
     if (address->sa_family != AF_INET || size < sizeof peer) return MHD_NO;
@@ -166,7 +166,7 @@ class HttpServer::Daemon {
             &begin_request, this, MHD_OPTION_NOTIFY_COMPLETED, &end_request, this,
             MHD_OPTION_NOTIFY_CONNECTION, &begin_or_end_connection, this, MHD_OPTION_END);
         if (!mhd_) return Error{"serve: libmicrohttpd cannot start"};
-        listener->release();  // the library closes it from now on
+        listener->release();  // the library closes the listening socket from now on
         return {};
     }
 
@@ -280,9 +280,9 @@ class HttpServer::Daemon {
         }
     }
 
-    /// Shuts down connections that are too slow; the library notices their end and forgets them. If too many
-    /// requests are incomplete, shuts down the oldest of these connections, but never one whose request is
-    /// complete.
+    /// Shuts down connections that are too slow; the library notices this and removes them. If too many
+    /// requests have no answer yet, shuts down the connections of the oldest ones. Skips suspended
+    /// connections, whose requests are complete and wait for the handler.
     void drop_late() {
         const auto now = ServingClock::now();
         std::vector<const HttpPeer*> unfinished;

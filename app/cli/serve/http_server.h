@@ -36,13 +36,13 @@ class HttpHandler {
     /// to admit it.
     virtual std::optional<HttpAnswer> refuse(const RequestHead& head) = 0;
     /// Returns the answer, or nullopt if there is none yet. In that case the function is called again after
-    /// each `HttpServer::wake`, and after 20 seconds with `must`: then it must return an answer.
+    /// each `HttpServer::wake`, and after 20 seconds with `must` set, when it must return an answer.
     virtual std::optional<HttpAnswer> answer(const RequestHead& head, const std::string& body, bool must) = 0;
 };
 
 class HttpServer {
   public:
-    /// Listens on the port; 0 stands for any free one. Fails if the port is taken or not permitted.
+    /// Listens on the port; 0 stands for any free port. Fails if the port is taken or not permitted.
     static Result<std::unique_ptr<HttpServer>> listen(int port);
     ~HttpServer();
 

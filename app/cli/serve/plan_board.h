@@ -66,8 +66,8 @@ class PlanBoard {
     std::optional<Schedule> plan(int index) const;
     std::uint64_t revision() const;
     /// Returns the changes for a page that knows the board at `revision`, as one JSON object:
-    /// - "revision": the revision that the page knows afterwards. The board may be further: long lists of
-    ///   plans are sent in parts.
+    /// - "revision": the revision that the page knows afterwards. The board may have a later revision
+    ///   already, because long lists of plans are sent in parts.
     /// - "plans": the plans added since `revision`, as in viz/report/page_data.h, each with its "index".
     /// - "bounds": for each plan, by index, the bound proven so far for its question; null if none is known.
     /// - "sweeps": all sweeps with "job", and "curves" and "bounds" as in viz/report/page_data.h; null if

@@ -38,8 +38,8 @@ Bytes bytes_asked(const Fields& fields, const json& value, const StepBytes& step
     return *bytes;
 }
 
-/// Returns the time limit of the job: the one that was asked for, but at most `longest_job`. The job's state
-/// shows this limit.
+/// Returns the time limit of the job: the limit that was asked for, but at most `longest_job`. The job's
+/// state shows this limit.
 std::chrono::nanoseconds time_asked(const Fields& fields) {
     if (!fields.has("time_limit")) return usual_time_limit;
     const std::chrono::nanoseconds most = SolveCalls::longest_job;
@@ -87,8 +87,8 @@ auto read_question(Read read) -> Result<decltype(read())> {
     }
 }
 
-/// Runs the work. If the work throws, returns the end of a failed job, because a job must not end the
-/// program.
+/// Runs the work. If the work throws, returns the end of a failed job, because an exception in a job must not
+/// end the program.
 JobEnd guarded(const std::function<JobEnd()>& work) {
     try {
         return work();

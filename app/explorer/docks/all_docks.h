@@ -17,10 +17,11 @@ struct DockEntry {
     const char* shortcut;  ///< the keys that move the focus to the dock
     Qt::DockWidgetArea area;
     QWidget* (*make)(Session& session);
-    /// Joins a painted widget with a table of the same data. Null if the dock's widget is not painted.
+    /// Joins a painted widget with a table of the same data. The pointer is null if the dock's widget is not
+    /// painted.
     PictureOrTable* (*with_table)(Session& session, QWidget* picture) = nullptr;
-    /// Adds the dock's actions to the Plan menu and returns the actions that need a graph. Null if the dock
-    /// has no actions.
+    /// Adds the dock's actions to the Plan menu and returns the actions that need a graph. The pointer is
+    /// null if the dock has no actions.
     QList<QAction*> (*add_actions)(QWidget& dock, QMenu& menu) = nullptr;
 };
 

@@ -239,7 +239,8 @@ std::vector<QModelIndex> BlockTreeView::matches() const {
     return found;
 }
 
-/// Goes to the next match. Goes to the first match after the last one, or if the current row is no match.
+/// Goes to the next match. Starts again at the first match after the last one, or from a row that does not
+/// match.
 void BlockTreeView::go_to_next_match() {
     if (filter_->words().isEmpty()) return;
     const std::vector<QModelIndex> found = matches();

@@ -1,5 +1,5 @@
-// Chooses what the next schedule may copy to the memory of the host, and over which link: the link of the
-// graph's device, or the link of another device.
+// Lets the user choose which tensors the next schedule may copy to the host, and over which link: the link of
+// the graph's device, or the link of another device.
 #pragma once
 
 #include <QComboBox>

@@ -1,5 +1,5 @@
-// Shows what is known of the selected block or op, or of the whole graph if nothing is selected. The name of
-// an op is a link that selects the op.
+// Shows facts about the selected block or op, or about the whole graph if nothing is selected. The name of an
+// op is a link that selects the op.
 #pragma once
 
 #include <QTextBrowser>

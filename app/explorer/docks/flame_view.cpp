@@ -280,7 +280,8 @@ void FlameView::show_all() {
     viewport()->update();
 }
 
-/// Shows all and ends the sum over a span. If all is shown and no span is summed up, clears the selection.
+/// Shows the whole step and clears the span. If the whole step is already shown without a span, clears the
+/// selection.
 void FlameView::leave() {
     if (shown_.is_all() && !span_) return session_.selection.clear();
     set_span({});

@@ -21,7 +21,7 @@ class FlameView : public QAbstractScrollArea {
   public:
     explicit FlameView(Session& session, QWidget* parent = nullptr);
 
-    /// Null if there is nothing to show.
+    /// Returns null if there is nothing to show.
     const FlameChartPtr& chart() const { return chart_; }
     double from() const { return shown_.from(); }
     double to() const { return shown_.to(); }

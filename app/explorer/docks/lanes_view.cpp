@@ -261,8 +261,8 @@ void LanesView::set_hovered(int step) {
     update();
 }
 
-/// Selects the op that runs beside compute at the position. Returns false if the position is not in a lane of
-/// host runs or of collectives.
+/// Selects the op of the host run or the collective at the position. Returns false if the position is not in
+/// a lane of host runs or of collectives.
 bool LanesView::select_beside(const QPointF& position) {
     const SchedulePlaces places = this->places();
     for (std::size_t i = 0; i < places.lanes.size(); ++i) {

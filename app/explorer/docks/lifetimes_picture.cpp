@@ -193,8 +193,8 @@ void LifetimesPicture::select_maker() {
     if (maker.valid()) session_.selection.select(Selected::of(maker));
 }
 
-/// Puts the cursor on a step. The cursor stands only on runs. So if the step is a copy back to the device,
-/// the cursor goes to the next run.
+/// Moves the cursor to a step. The cursor can only be at a run, so for a copy back to the device it moves to
+/// the next run.
 void LifetimesPicture::go_to_step(int step) {
     const std::vector<Step>& steps = session_.schedule()->schedule.steps;
     int run = step;

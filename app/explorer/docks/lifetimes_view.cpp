@@ -67,7 +67,7 @@ void LifetimesView::show_schedule() {
 }
 
 /// Shows the bars at the cursor. The tensor `always` has a bar even if the order would leave it out. If
-/// `always` is invalid, the highlighted tensor takes its place.
+/// `always` is invalid, this holds for the highlighted tensor.
 void LifetimesView::show_bars(TensorId always) {
     if (rows_) {
         const int current = picture_->current();

@@ -1,5 +1,5 @@
 // Shows the tensors that are held at the cursor as bars over time. The bars are sorted by their bytes, or by
-// how long the tensors lie unused.
+// the time in which no op uses the tensors.
 #pragma once
 
 #include <QComboBox>

@@ -1,5 +1,5 @@
 // Answers "What if the link were PCIe 5?": shows the times of the shown plan over another link, without
-// solving again. Hidden if the plan copies nothing.
+// solving again. The box is hidden if the plan copies nothing.
 #pragma once
 
 #include <QComboBox>

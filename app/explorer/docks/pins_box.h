@@ -1,5 +1,5 @@
-// Shows the pins that the next solve obeys. The user can remove one of them or all. Hidden if there are no
-// pins.
+// Shows the pins that the next solve obeys. The user can remove one of them or all. The box is hidden if
+// there are no pins.
 #pragma once
 
 #include <QLabel>

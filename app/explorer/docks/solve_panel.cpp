@@ -348,8 +348,8 @@ void SolvePanel::show_infeasible(const NoScheduleReport& report) {
     show_failure(html);
 }
 
-/// Shortens a name so that it fits beside a number when the panel has its smallest width. Needed because Qt
-/// breaks no lines within a path.
+/// Shortens a name so that it fits beside a number when the panel has its smallest width. Qt would not break
+/// a line within a path.
 QString SolvePanel::short_name(const QString& name) const {
     return answer_->fontMetrics().elidedText(name, Qt::ElideMiddle, narrowest / 2);
 }
@@ -362,8 +362,8 @@ void SolvePanel::show_failure(const QString& html) {
     QTimer::singleShot(0, this, [this] { scroll_->ensureWidgetVisible(answer_, 0, 0); });
 }
 
-/// Removes a failure message if the budget or the pins have changed. Also called when only the smallest known
-/// budget has changed; then the message stays.
+/// Removes a failure message if the budget or the pins have changed. If only the smallest known budget has
+/// changed, the message stays.
 void SolvePanel::forget_failure() {
     if (failed_budget_.isEmpty()) return;
     if (failed_budget_ != session_.budget.text() || failed_pins_ != session_.pins.pins()) show_schedule();

@@ -15,7 +15,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Selects what the row shows, and puts the cursor on its step.
+/// Selects the op of the row, and moves the cursor to the row's step.
 void go_to_step(Session& session, const StepsTable& steps, int row) {
     session.selection.select(steps.selected_at(row));
     session.selection.set_cursor(steps.step_of(row));

@@ -37,7 +37,7 @@ class TradeoffView : public QWidget {
     Session& session_;
     SweepPlot* plot_;
     QLabel* hint_;
-    QStackedWidget* stack_;  ///< shows either a hint how to begin, or the plot
+    QStackedWidget* stack_;  ///< shows the plot, or a hint on how to begin
     QMenu *solvers_, *copies_;
     QToolButton *solvers_button_, *copies_button_;
     QSpinBox *points_, *seconds_;

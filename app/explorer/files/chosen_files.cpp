@@ -12,7 +12,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Returns the files of the folder that have one of the program's endings. Other JSON files are left out.
+/// Returns the graph, schedule, sweep and plan files in the folder, recognized by their names.
 QStringList our_files_in(const QString& folder) {
     QStringList found;
     const QStringList names{"*.graph.json", "*.schedule.json", "*.sweep.json", "*.plan"};

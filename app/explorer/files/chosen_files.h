@@ -1,4 +1,5 @@
-// Decides what to open among files and folders that were dropped on the window or named on the command line.
+// Decides which files are opened, out of files and folders that were dropped on the window or named on the
+// command line.
 #pragma once
 
 #include <QString>
@@ -7,10 +8,8 @@
 namespace rematlas::explorer {
 
 struct ChosenFiles {
-    QStringList files;  ///< files to read, a graph before the files that belong to it
-    QString
-        model;  ///< a model's file or Python function (python_source.h), to capture or to get help with; or
-                ///< empty
+    QStringList files;     ///< files to read, a graph before the files that belong to it
+    QString model;         ///< a model's file or Python function (python_source.h); empty if there is none
     QStringList measured;  ///< measurements by torch; each is shown in a separate window
     QStringList runs;      ///< run files of training; each is shown in a separate window
     QStringList left_out;  ///< one line for each file that is not opened, with the reason

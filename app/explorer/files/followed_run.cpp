@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::chrono::milliseconds between_looks{500};
 constexpr qint64 most_at_once = 4 << 20;  ///< bytes in one read; a larger read would block the window
-constexpr qint64 most_compared = 512;     ///< most bytes at the beginning and at the end that are compared
+constexpr qint64 most_compared = 512;     ///< maximum number of compared bytes, at the beginning and at the
+                                          ///< end
 
 }  // namespace
 

@@ -30,7 +30,7 @@ class FollowedRun : public QObject {
     void grew();
     /// Emitted when the file holds another run. The steps of the earlier run are no longer in `run`.
     void began_anew();
-    /// Emitted if the file cannot be read, or is no run file. Reading goes on once the file is overwritten.
+    /// Emitted if the file cannot be read, or is no run file. Reading continues when the file is overwritten.
     void failed(const QString& message);
 
   private:

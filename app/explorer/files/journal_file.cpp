@@ -64,7 +64,7 @@ std::vector<std::string_view> lines_in(std::string_view text) {
     return lines;
 }
 
-/// Reads the lines of a journal and empties those that no longer count.
+/// Reads the lines of a journal and empties the lines that no longer count.
 class Compaction {
   public:
     explicit Compaction(std::string_view text) : lines_(lines_in(text)) {

@@ -12,8 +12,8 @@
 namespace rematlas::explorer {
 
 /// Adds a line at the end of the file, and makes the file if it does not exist. If the file ends within a
-/// line, ends that line first. On return the line is on the disk. Errors: one line that names the file. After
-/// an error a part of the line may be in the file; readers ignore it.
+/// line, ends that line first. On return the line is on the disk. The error message is one line that names
+/// the file. After an error a part of the line may be in the file; readers ignore it.
 Result<void> append_line(const std::filesystem::path& path, std::string_view line);
 
 /// Returns the lines that still count. These are: for each plan that was not removed, its last line with a

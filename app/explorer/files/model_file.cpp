@@ -15,7 +15,8 @@ namespace {
 
 using Kind = ModelFile::Kind;
 
-constexpr std::streamoff part = 1 << 20;  ///< most bytes that are read at the beginning, and also at the end
+constexpr std::streamoff part = 1 << 20;  ///< maximum number of bytes that are read, at the beginning and at
+                                          ///< the end
 
 struct Ends {
     bool readable = false;

@@ -42,7 +42,7 @@ struct ModelHelp {
     QString script_lines;    ///< Python lines that make a TorchScript file from it; empty if this is not
                              ///< possible
     QString function_lines;  ///< Python with a function that returns the model and its arguments
-    QString command;         ///< the command that captures what the function returns
+    QString command;         ///< the command that captures the model of this function
 };
 ModelHelp help_with(const ModelFile& file, const std::filesystem::path& path);
 

@@ -11,7 +11,7 @@
 // disk, are tried again later. The first line is {"format": "rematlas.session", "version": 1}. Each other
 // line says that a plan was added ({"graph", "plan": key, "name", "starred", "origin", "schedule"}), renamed
 // or starred, removed, or shown. "graph" is the beginning of the graph's digest: lines of another graph of
-// the same name stay in the file. A damaged line, for example one that was cut off, is ignored.
+// the same name stay in the file. A damaged line, for example a line that was cut off, is ignored.
 #pragma once
 
 #include <QObject>
@@ -67,8 +67,8 @@ class PlanJournal : public QObject {
     bool failed() const { return failed_; }
 
   signals:
-    /// Emitted if the file cannot be written. Lines are kept until the file can be written. Not emitted
-    /// again before `wrote_again`.
+    /// Emitted if the file cannot be written. Lines are kept until the file can be written. Emitted only once
+    /// before the next `wrote_again`.
     void cannot_write(const QString& message);
     void wrote_again();
 

@@ -18,13 +18,13 @@ class RecentFiles : public QObject {
     void add(const QString& path);
     void clear();
 
-    /// Returns the text that was last typed in order to capture this model, which is a file or a Python
-    /// function. Empty if there is none.
+    /// Returns the text that was last typed to capture this model, which is a file or a Python function;
+    /// empty if there is none.
     QString typed_for(const QString& model) const;
     void remember_typed(const QString& model, const QString& text);
 
     /// Returns the Python interpreter or environment that the user has chosen for captures on the machine
-    /// `host` ("user@host"; empty for this machine). Empty if none was chosen.
+    /// `host` ("user@host"; empty for this machine). Returns an empty text if none was chosen.
     QString python(const QString& host = {}) const;
     void remember_python(const QString& python, const QString& host = {});
 

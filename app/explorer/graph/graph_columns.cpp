@@ -13,8 +13,7 @@ constexpr double readable_scale = 0.25;  ///< the smallest scale at which a user
 /// Several columns are only used if they enlarge the drawing by at least this factor.
 constexpr double worth_it = 1.5;
 constexpr int most_columns = 64;
-constexpr double near_cut = 0.2;  ///< a cut may lie this far from the place that makes columns equal, in
-                                  ///< column heights
+constexpr double near_cut = 0.2;  ///< largest distance of a cut from an equal division, in column heights
 
 /// Returns the height at which no item lies and that is nearest to `wanted`, but at most `reach` away.
 /// Returns `wanted` if there is no such height. `spans`: the top and the bottom of each item, in ascending

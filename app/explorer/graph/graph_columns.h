@@ -1,8 +1,7 @@
 // Cuts a tall drawing into columns side by side, as in a newspaper, so that all of a long graph is seen at a
 // readable size.
 //
-// "Layout" coordinates are those of the drawing before it is cut; "scene" coordinates are those of the
-// columns.
+// "Layout" coordinates belong to the drawing before it is cut; "scene" coordinates belong to the columns.
 #pragma once
 
 #include <QPointF>
@@ -40,8 +39,8 @@ class GraphColumns {
     std::vector<QRectF> parts_;
 };
 
-/// Returns the number of columns with which the drawing is largest in the room. Returns 1 if one column is
-/// readable, or if more columns would make the drawing only a little larger.
+/// Returns the number of columns that shows the drawing largest in a view of the size `room`. Returns 1 if
+/// one column is readable, or if more columns would make the drawing only a little larger.
 int columns_for(Size drawing, Size room);
 
 }  // namespace rematlas::explorer

@@ -160,8 +160,8 @@ QRectF GraphLayer::marked_rect() const {
     return rect;
 }
 
-/// Returns an arrow at the point; -1 if there is none. If there are several, returns the one with the
-/// least weight, because it is painted on top.
+/// Returns an arrow at the point; -1 if there is none. If there are several, returns the arrow with the least
+/// weight, which is painted on top.
 int GraphLayer::edge_at(const QPointF& point, double reach) const {
     const std::vector<int> edges =
         edges_at(QRectF(point, QSizeF(0.1, 0.1)).adjusted(-reach, -reach, reach, reach));
@@ -179,7 +179,7 @@ GraphHit GraphLayer::hit(const QPointF& of_scene, double reach) const {
     if (!columns_.part(columns_.column_at(point.y())).contains(point)) return hit;
     for (int item : items_at(QRectF(point, QSizeF(0.1, 0.1)))) hit.item = item;
     if (hit.item >= 0) return hit;
-    // Parents come first in the list, so the last frame that holds the point is the innermost one.
+    // Parents come first in the list, so the last frame that contains the point is the innermost frame.
     for (std::size_t i = 0; i < ladder_->layout.clusters.size(); ++i) {
         const QRectF place = cluster_place(static_cast<int>(i));
         if (!place.contains(point)) continue;

@@ -1,5 +1,5 @@
-// Shows the whole ladder as one graphics item. Finds what is at a place by an index, so that painting costs
-// only as much as the part on the screen.
+// Shows the whole ladder as one graphics item. Finds the items at a place by an index, so that the cost of
+// painting depends only on the part on the screen.
 #pragma once
 
 #include <QGraphicsItem>
@@ -45,11 +45,11 @@ class GraphLayer : public QGraphicsItem {
     int marked_edge() const { return marked_edge_; }
     /// `notes`: one note for each item of the ladder.
     void set_notes(std::vector<ItemNote> notes);
-    /// Paints all details at any zoom if `full`. Used for picture files.
+    /// Sets whether all details are painted at any zoom, as picture files need it.
     void set_full_detail(bool full) { full_detail_ = full; }
 
-    /// Returns what lies at the point. `reach`: an arrow counts if the point is at most this far from it, in
-    /// points.
+    /// Returns the item, frame or arrow at the point. `reach`: the largest distance from which an arrow is
+    /// hit, in scene coordinates.
     GraphHit hit(const QPointF& point, double reach = 4) const;
     QRectF item_rect(int item) const;
     /// Returns the items that lie at least partly in the rectangle.

@@ -1,4 +1,5 @@
-// Shows the whole graph in a corner of the graph view and marks the visible part. Click or drag to go there.
+// Shows the whole graph in a corner of the graph view and marks the visible part. A click or a drag moves the
+// view to that place.
 #pragma once
 
 #include <QPixmap>

@@ -45,7 +45,7 @@ GraphPage::GraphPage(Session& session, QWidget* parent)
         notice_->hide();
     });
     connect(&ladder, &LadderController::started, this, [this] {
-        // The notice comes late, because most layouts take an instant, and a notice that flashes up would
+        // The notice appears with a delay: most layouts take an instant, and a notice that flashes up would
         // only disturb.
         QTimer::singleShot(250, this, [this] {
             if (session_.ladder.running()) show_notice(tr("Laying out the graph"), true);

@@ -282,7 +282,8 @@ void GraphView::select_at(const QPoint& position) {
     layer_->set_marked_edge(hit.edge);
 }
 
-/// Returns what lies at the position. An arrow can be hit from a fixed number of pixels away, at any zoom.
+/// Returns the item, frame or arrow at the position. An arrow can be hit from a fixed number of pixels away,
+/// at any zoom.
 GraphHit GraphView::hit_at(const QPoint& position) const {
     return layer_->hit(mapToScene(position), 5 / transform().m11());
 }

@@ -38,8 +38,8 @@ class BackgroundJob : public QObject {
     void stop_early();
     bool running() const { return current_ != nullptr; }
 
-    /// Runs `delivery` in the owner's thread, if the work with the token `stop` is still the current one by
-    /// then. May be called from the worker's thread.
+    /// Runs `delivery` in the owner's thread, if the work with the token `stop` is still the current work at
+    /// that time. May be called from the worker's thread.
     void post(std::stop_token stop, Delivery delivery);
 
   signals:

@@ -56,7 +56,7 @@ QString example_text(const Schedule& schedule, std::int64_t batch) {
              time_text(Nanoseconds(schedule.time.value / std::max<std::int64_t>(batch, 1))));
 }
 
-/// Says whether `overhead` is within the question's limit. True if the question has no limit.
+/// Says whether `overhead` is within the question's limit. Returns true if the question has no limit.
 bool quick_enough(const BatchQuestion& question, double overhead) {
     return !question.max_overhead || overhead <= *question.max_overhead;
 }

@@ -31,8 +31,8 @@ struct BatchAnswer {
 };
 
 /// Returns a question with the settings that the graph states: the file of its model, and the inputs and the
-/// device of its capture. Settings that the graph does not state stay unset, for example if it was captured
-/// in Python.
+/// device of its capture. Settings that the graph does not state stay unset, for example if the graph was
+/// captured in Python.
 BatchQuestion question_about(const LoadedGraph& graph);
 
 /// Returns the batch size of the graph, or 0 if it cannot be derived from the graph's inputs.

@@ -35,14 +35,14 @@ struct CaptureRequest {
 /// Returns the optimizers whose updates a capture can record, named as for `--optimizer`.
 QStringList captured_optimizers();
 
-/// Returns the path NAME.graph.json next to the model, for example for NAME.pt. Adds a number to the name if
-/// this file exists, or a schedule of this name: such a schedule belongs to another graph.
+/// Returns the path NAME.graph.json next to the model, for example for NAME.pt. Adds a number to NAME if this
+/// file exists, or if there is a schedule with this NAME, because that schedule belongs to another graph.
 QString free_graph_file(const QString& model);
 
 /// Runs `rematlas-runtime capture MODEL --input SPEC... -o FILE --progress-json`, or for a Python function
 /// `python -m rematlas capture FUNCTION ... -o FILE`. The command writes its progress to standard error, as
 /// lines with one JSON object {"stage", "fraction"} each. Other lines of standard error are kept: the last
-/// one is shown as the error message, and a traceback shows where the error was raised.
+/// line is shown as the error message, and a traceback shows where the error was raised.
 ///
 /// On another machine `remote_capture.py` runs the same commands, and ends when the connection ends. The
 /// graph's file is sent back over the connection.
@@ -89,7 +89,8 @@ class CaptureController : public QObject {
 
     TiedProcess process_;
     QString program_, output_;
-    std::optional<RemoteFile> there_;  ///< the graph's file on another machine; nullopt if it is on this one
+    std::optional<RemoteFile> there_;  ///< the graph's file on another machine; nullopt if it is on this
+                                       ///< machine
     QByteArray pending_;
     CaptureProgress progress_;
     QElapsedTimer clock_;

@@ -9,7 +9,8 @@
 namespace rematlas::explorer {
 
 /// Runs the capture and waits until it has written `request.output`. Kills the process when `stop` is
-/// requested. Must not be called from the GUI's thread. Errors: one line, the error message of the process.
+/// requested. Must not be called from the GUI's thread. The error is the error message of the process, in one
+/// line.
 Result<void> capture_and_wait(const CaptureRequest& request, const std::stop_token& stop);
 
 }  // namespace rematlas::explorer

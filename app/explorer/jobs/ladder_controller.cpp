@@ -15,8 +15,8 @@ namespace {
 constexpr std::chrono::seconds longest_layout(60);
 
 /// Caches the layouts of all frames. Ladders that are made before a user asks for them share this cache. But
-/// they start separate layout programs, because a program gets the priority of the thread that starts it, and
-/// that thread has a low one.
+/// they start separate layout programs, because a program inherits the priority of the thread that starts it,
+/// and ladders are made ahead by a thread with a low priority.
 struct FrameLayouts {
     std::shared_ptr<LayoutCache> shapes = std::make_shared<LayoutCache>();
     std::shared_ptr<LayoutPrograms> programs =
@@ -38,7 +38,8 @@ LayoutRequest request_for(const BlockView& view) {
     return layout_request(view, item_sizes(view, qt_ruler()), title_sizes(view, qt_ruler()));
 }
 
-/// For this many blocks, besides the expected block, the ladder with the block expanded is made ahead.
+/// Ladders are made ahead for the expected block and for at most this many other blocks. Each of these
+/// ladders shows its block expanded.
 constexpr std::size_t most_ahead = 4;
 
 /// The first picture of a graph has at most this many items, even if there is room for more. Only a
@@ -84,7 +85,7 @@ Result<LadderPtr> shared(Result<Ladder> made) {
     return std::make_shared<const Ladder>(made.take());
 }
 
-/// Returns the ladder of the deepest level that fits into one and a half times the room. Returns the first
+/// Returns the ladder of the deepest level that fits into 1.5 times the size `room`. Returns the first
 /// level's ladder if no level fits.
 Result<Ladder> first_ladder(const GraphPtr& graph, const SchedulePtr& schedule, Size room,
                             const LadderController::LayoutFunction& lay_out, const std::stop_token& stop) {
@@ -265,7 +266,7 @@ bool LadderController::shows_asked() const {
     return ladder_ && ladder_->graph == graph_ && ladder_->expanded == expanded_;
 }
 
-/// Sets the requested blocks and level to those of the shown ladder.
+/// Sets the requested blocks and level to the blocks and the level of the shown ladder.
 void LadderController::forget_asked() {
     if (!ladder_) return;
     expanded_ = ladder_->expanded;

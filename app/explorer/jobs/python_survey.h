@@ -1,5 +1,5 @@
 // Finds out, on this or another machine, which functions of a Python file can be captured, and whether a
-// Python interpreter has what captures need. The file is not run.
+// Python interpreter has the packages that captures need. The file is not run.
 //
 //     reader.read(python, {.file = "/models/nets.py"});       // found(survey), or failed(message)
 #pragma once

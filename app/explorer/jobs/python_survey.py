@@ -1,5 +1,5 @@
-"""Prints one JSON object. It says which functions of a model's file can be captured, which of the packages
-that captures need this Python has, and which GPUs this machine has. Nothing in the file is run.
+"""Prints one JSON object. It says which functions of a model's file can be captured, which packages for
+captures this Python has, and which GPUs this machine has. Nothing in the file is run.
 
     python3 python_survey.py FILE.py            # or:  package.module FOLDER
     python3 python_survey.py --file MODEL.pt    # the file's ends, and the file with its inputs
@@ -71,7 +71,7 @@ def own_nodes(node):
 
 
 def looks_right(node):
-    """Says whether a function returns two or three values, as (model, args, kwargs) are."""
+    """Says whether a function returns two or three values, such as (model, args) or (model, args, kwargs)."""
     values = [one.value for one in own_nodes(node) if isinstance(one, ast.Return)]
     return any(isinstance(value, ast.Tuple) and len(value.elts) in (2, 3) for value in values)
 
@@ -119,7 +119,7 @@ def names_of_gpus():
 
 def graphs_for(file):
     """Returns the path of a graph file that does not exist yet, and the paths of the graph files in its
-    folder. The folder is that of the model's file, or the home folder if that of the file is not writable."""
+    folder. Uses the folder of the model's file, or the home folder if that folder is not writable."""
     folder, name = os.path.split(file)
     if not os.access(folder, os.W_OK):
         folder = os.path.expanduser("~")

@@ -1,5 +1,4 @@
-// Reads files and runs programs of another machine over ssh. Nothing runs there except what the explorer asks
-// for.
+// Reads files and runs programs of another machine over ssh.
 //
 // A file of another machine is named ssh://[user@]host[:port]/path. If the path begins with /~/, it is in the
 // user's home folder. The explorer cannot ask for passwords: ssh must log in by a key or an agent.
@@ -63,8 +62,8 @@ QString copy_of(const RemoteFile& file);
 /// Writes the local copy of the file. Fails if it cannot be written.
 Result<void> keep_copy(const RemoteFile& file, const QByteArray& content);
 
-/// Copies the file to this machine and returns the path of the copy. Errors: those of `run_there`, a file
-/// that cannot be read there, and a copy that cannot be written here.
+/// Copies the file to this machine and returns the path of the copy. Fails as `run_there` does, or if the
+/// file cannot be read there or the copy cannot be written here.
 Result<QString> fetch(const RemoteFile& file, const std::stop_token& stop);
 
 }  // namespace rematlas::explorer

@@ -32,9 +32,9 @@ struct NoScheduleReport {
 };
 NoScheduleReport explain(const LoadedGraph& graph, Bytes budget, const Infeasible& infeasible);
 
-/// Runs one solver at a time. If a solver is started while another one runs, it replaces that one. Signals
-/// are emitted in the owner's thread. A solver that is cancelled or replaced still delivers its best schedule
-/// so far, through `left`.
+/// Runs one solver at a time. If a solver is started while another solver runs, the new solver replaces the
+/// running solver. Signals are emitted in the owner's thread. A solver that is cancelled or replaced still
+/// delivers its best schedule so far, through `left`.
 class SolveController : public QObject {
     Q_OBJECT
   public:

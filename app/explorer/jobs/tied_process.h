@@ -1,12 +1,12 @@
-// A child process that ends whenever the explorer ends, also if the explorer crashes. Without its window a
-// capture would be of no use.
+// A child process that ends whenever the explorer ends, even if the explorer crashes. A capture would be of
+// no use without the explorer's window.
 #pragma once
 
 #include <QProcess>
 
 namespace rematlas::explorer {
 
-/// Ends also when the thread that has started it ends.
+/// The process also ends when the thread that started it ends.
 class TiedProcess : public QProcess {
     Q_OBJECT
   public:

@@ -15,7 +15,8 @@ struct Ladder {
     GraphPtr graph;
     SchedulePtr schedule;  ///< the schedule whose decisions are in the view; may be null
     ExpandedBlocks expanded;
-    int depth = 1;  ///< level to which blocks were expanded, before single blocks changed
+    int depth = 1;  ///< level to which blocks were expanded, before the user expanded or collapsed single
+                    ///< blocks
     BlockView view;
     Layout layout;
     IdVector<OpId, int> item_of;        ///< for each op, the item that shows it or the collapsed block around
@@ -24,7 +25,7 @@ struct Ladder {
 };
 using LadderPtr = std::shared_ptr<const Ladder>;
 
-/// Returns what a click on the item selects.
+/// Returns the op, block or row of blocks that a click on the item selects.
 inline Selected selected_of(const BlockViewItem& item) {
     if (item.op.valid()) return Selected::of(item.op);
     return item.run.empty() ? Selected::of(item.block) : Selected::of_run(item.run);

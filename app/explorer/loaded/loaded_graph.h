@@ -17,7 +17,7 @@
 
 namespace rematlas::explorer {
 
-/// Sums over a block's own ops and those of its descendants.
+/// Sums over the ops of a block and of its descendants.
 struct BlockFacts {
     int ops = 0;
     Bytes made;                    ///< bytes of all outputs, if each op runs once
@@ -59,7 +59,7 @@ GraphPtr prepare_graph(Graph graph, std::string text, std::filesystem::path path
 /// `partition` is null. Cost: a copy of the graph and a call of `decompose`.
 GraphPtr in_blocks_of(const LoadedGraph& graph, std::optional<Partition> partition);
 
-/// Reads, validates and prepares a graph file. Errors: one line that names the file.
+/// Reads, validates and prepares a graph file. The error message is one line that names the file.
 Result<GraphPtr> load_graph(const std::filesystem::path& path);
 
 /// Returns the text that the graph's file has under `key` in its provenance; empty if there is none.

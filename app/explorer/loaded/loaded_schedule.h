@@ -47,7 +47,8 @@ double recomputed_share(const LoadedSchedule& schedule, BlockId block);
 /// Returns the step of the range in which the most bytes are held; -1 if the schedule cannot be simulated.
 int heaviest_step(const LoadedSchedule& schedule, const StepRange& range);
 
-/// Returns the bars of the schedule's lanes, for painting. Empty if the schedule cannot be simulated.
+/// Returns the bars of the schedule's lanes, for painting. Returns no bars if the schedule cannot be
+/// simulated.
 LaneData lanes_of(const LoadedSchedule& schedule, LaneAxis axis);
 
 /// Returns the schedule that runs each op once and frees each tensor after its last use.

@@ -19,7 +19,7 @@ struct Measurement {
 };
 using MeasurementPtr = std::shared_ptr<const Measurement>;
 
-/// Reads a measurement. Any thread may call it. Errors: one line that names the file.
+/// Reads a measurement. Any thread may call it. The error message is one line that names the file.
 Result<MeasurementPtr> load_measurement(const std::filesystem::path& path, std::stop_token stop = {});
 
 }  // namespace rematlas::explorer

@@ -20,7 +20,7 @@ struct OverLink {
 OverLink over_own_link(const LoadedSchedule& schedule);
 
 /// Returns the times of the same steps over other links. Fails if a step would touch a tensor that is still
-/// being copied, because the order of the steps then is not possible. Cost: nearly linear in the steps.
+/// being copied, because then the order of the steps is impossible. Cost: nearly linear in the steps.
 Result<OverLink> over_link(const LoadedSchedule& schedule, const Links& links);
 
 }  // namespace rematlas::explorer

@@ -1,5 +1,5 @@
 // The selection of the user, shared by all views: a block or an op, the step of the schedule under the
-// cursor, and the part of the schedule that is looked at.
+// cursor, and the shown part of the schedule.
 #pragma once
 
 #include <QObject>

@@ -1,4 +1,4 @@
-// The part of a schedule that is looked at, as a range of its steps.
+// The part of a schedule that views show, as a range of its steps.
 #pragma once
 
 namespace rematlas::explorer {

@@ -31,7 +31,7 @@ class RangeView : public QWidget {
     virtual Rect axis_area() const = 0;
     /// Called when another part is shown or the view's size has changed. Must repaint the view.
     virtual void show_range() = 0;
-    /// Called for a click at a value of the axis, with the release of the button.
+    /// Called for a click at a value of the axis. `release` is the event in which the button was released.
     virtual void click(double at, const QMouseEvent& release) = 0;
 
     const ShownRange& shown() const { return shown_; }
@@ -45,7 +45,7 @@ class RangeView : public QWidget {
     /// keeps its place. If `middle` is empty, no key zooms. `click` tells what a click does. If `click` is
     /// empty, a click puts the cursor there.
     void add_range_keys(ViewKeys& keys, const std::function<double()>& middle, const QString& click = {});
-    /// Tells the gestures other than clicks, which all views of this class have.
+    /// Lists the gestures that all views of this class have, without the click.
     void tell_gestures(ViewKeys& keys);
 
     void resizeEvent(QResizeEvent* event) override;

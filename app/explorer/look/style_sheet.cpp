@@ -98,7 +98,8 @@ QTextBrowser { border: none; background: @base; }
 }  // namespace
 
 QString style_sheet_of(const Shades& s) {
-    // A name must be replaced before any name that is its beginning.
+    // `@accent_hover` must be replaced before `@accent`, which is its beginning. Other names follow the same
+    // rule.
     const std::pair<const char*, QColor> names[] = {
         {"@accent_hover", s.accent_hover},
         {"@accent_off", s.accent_off},

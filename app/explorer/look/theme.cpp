@@ -41,7 +41,7 @@ class Changes : public QObject {
         std::erase_if(listeners, [](const auto& listener) { return !listener.first; });
     }
     /// When a desktop changes its palette, every widget gets an event. The theme is chosen again only once,
-    /// after all widgets have got theirs.
+    /// after the last of these events.
     bool eventFilter(QObject*, QEvent* event) override {
         if (event->type() == QEvent::ThemeChange && choice_now == Choice::system && !asked_) {
             asked_ = true;
@@ -60,8 +60,8 @@ class Changes : public QObject {
 Changes* changes_of_theme = nullptr;
 
 /// Says whether the desktop's own palette is dark, whatever palette the application has set. If the desktop's
-/// palette cannot be read, for example because the application has set one, returns the last known answer,
-/// or false if there is none.
+/// palette cannot be read, for example because the application has set its own, returns the last known
+/// answer, or false if there is none.
 bool system_is_dark() {
     static bool dark = false;
     QApplication::setPalette(QPalette());

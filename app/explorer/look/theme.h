@@ -64,8 +64,8 @@ Choice chosen();
 bool is_dark();
 /// Says whether the palette's text is brighter than its background.
 bool is_dark(const QPalette& palette);
-/// Calls `react` after each change of the theme while `context` lives. Needed for texts that contain colours,
-/// and for cached pictures. Widgets that use the palette or the style sheet change by themselves.
+/// Calls `react` after each change of the theme while `context` lives. This is needed for texts that contain
+/// colours and for cached pictures. Widgets that use the palette or the style sheet change by themselves.
 void on_change(QObject* context, std::function<void()> react);
 
 /// Returns a view that shows the model's rows as a flat list, in the model's order until the user clicks a
@@ -74,7 +74,7 @@ QTreeView* sortable_list(QSortFilterProxyModel& model, std::initializer_list<int
 
 /// Returns a layout of the widget without margins and spaces, in which rows are added from top to bottom.
 QVBoxLayout* plain_column(QWidget* widget);
-/// Returns a widget in which `first` has three fifths of the room and `second` the rest. The user can move
+/// Returns a widget in which `first` has three fifths of the space and `second` the rest. The user can move
 /// the line between them, but can hide neither.
 QWidget* split(Qt::Orientation orientation, QWidget* first, QWidget* second);
 

@@ -17,7 +17,7 @@ class MeasuredView : public RangeView {
 
     /// Shows the whole measurement of the device, with the cursor at its peak.
     void set_device(MeasurementPtr measurement, std::size_t device);
-    /// Sets the plan whose memory is drawn over the measured memory. Null if no plan is drawn.
+    /// Sets the plan whose memory is drawn over the measured memory. If `plan` is null, no plan is drawn.
     void set_plan(const SchedulePtr& plan);
     void set_cursor(TraceMoment moment);
     TraceMoment cursor() const { return cursor_; }

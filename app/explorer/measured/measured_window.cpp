@@ -140,7 +140,7 @@ const MeasuredDevice& MeasuredWindow::device() const {
     return measurement_->memory.devices[static_cast<std::size_t>(devices_->currentIndex())];
 }
 
-/// Shows the device with the highest peak first, because it is most often the one of interest.
+/// Shows the device with the highest peak first, because users are most often interested in it.
 void MeasuredWindow::show_measurement(MeasurementPtr measurement) {
     measurement_ = std::move(measurement);
     devices_->clear();

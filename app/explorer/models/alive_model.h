@@ -25,8 +25,8 @@ class AliveModel : public QAbstractTableModel {
     /// bytes are held.
     void set_step(int step);
     void set_by_module(bool by_module);
-    /// Sets the part of the schedule that is looked at. If the cursor is outside of this part, the table
-    /// shows the step of the part at which the most bytes are held.
+    /// Sets the shown part of the schedule. If the cursor is outside of this part, the table shows the step
+    /// of the part at which the most bytes are held.
     void set_range(const StepRange& range);
 
     int step() const { return step_; }

@@ -5,7 +5,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Returns the bytes with an empty text for 0 bytes.
+/// Returns a cell with the bytes. The text of the cell is empty for 0 bytes.
 Figure held_figure(Bytes bytes) {
     return {bytes, bytes.value > 0 ? bytes_text(bytes) : QString()};
 }

@@ -1,4 +1,4 @@
-// The differences between two plans as a table. Each row is an op, with what the difference costs.
+// The differences between two plans as a table. Each row shows an op and the cost of the difference.
 #pragma once
 
 #include "app/explorer/jobs/compare_controller.h"

@@ -36,7 +36,8 @@ class FiguresTable : public QAbstractTableModel {
 
     using QAbstractTableModel::QAbstractTableModel;
 
-    /// Returns what a click on the row selects in all views; empty if it selects nothing.
+    /// Returns the block or op that a click on the row selects in all views; empty if a click selects
+    /// nothing.
     virtual Selected selected_at(int) const { return {}; }
     /// Returns the row that shows the selected block or op; -1 if there is none.
     virtual int row_of(const Selected&) const { return -1; }
@@ -57,7 +58,7 @@ class FiguresTable : public QAbstractTableModel {
     };
     /// Returns the number of rows.
     virtual int rows() const = 0;
-    /// Adds a column behind the others. `figure_of` returns the cell of a row.
+    /// Adds a column after the others. `figure_of` returns the cell of a row.
     void add(const QString& title, const QString& meaning, Unit unit,
              std::function<Figure(int row)> figure_of) {
         columns_.push_back({title, meaning, unit, std::move(figure_of)});

@@ -25,7 +25,8 @@ BlockId common_block(const FlameChart& chart, const FlameBox& box) {
         common.erase(differs, common.end());
     }
     if (common.empty()) return {};
-    // Chooses the block that has the path of the module. If none of them has it, chooses the innermost one.
+    // Chooses the block that has the path of the module. If no common block has this path, chooses the
+    // innermost common block.
     const std::string_view module = module_of(chart.data, graph.graph, box);
     for (std::size_t i = common.size(); i-- > 0;)
         if (graph.graph.blocks[common[i]].path == module) return common[i];

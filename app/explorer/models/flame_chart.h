@@ -19,8 +19,8 @@ using FlameChartPtr = std::shared_ptr<const FlameChart>;
 /// and the module paths.
 FlameChartPtr flame_chart(SchedulePtr schedule);
 
-/// Returns what a click on the box selects. For the box of a run this is the op. For the box of a module it
-/// is a block that contains all ops of the box, if possible the block of this module.
+/// Returns the op or block that a click on the box selects. For the box of a run, this is the op. For the box
+/// of a module, it is a block that contains all ops of the box, if possible the block of this module.
 Selected selected_of(const FlameChart& chart, int box);
 
 /// Returns the box of the selection; -1 if there is none. For an op this is the run at the cursor if it is a
@@ -28,8 +28,8 @@ Selected selected_of(const FlameChart& chart, int box);
 /// block; a box that contains the run at the cursor is preferred.
 int box_of(const FlameChart& chart, const Selected& selected, int cursor);
 
-/// Returns the tooltip of a box: "blocks.3.attn (Attention)", or the operator with its module, then times and
-/// bytes. Has several lines.
+/// Returns the tooltip of a box: "blocks.3.attn (Attention)", or the operator with its module, followed by
+/// lines with times and bytes.
 QString box_tip(const FlameChart& chart, int box);
 
 /// Returns for example "3.1 ms (25.2 % of the step), 120 runs, 3 of them again (1 ms); 1.2 GiB made, at most

@@ -1,4 +1,4 @@
-// Shows a number of each item of the ladder graph as a colour. The colours reach from small to large numbers.
+// Shows a number of each item of the ladder graph as a colour, on a scale from small to large numbers.
 #pragma once
 
 #include <QString>
@@ -19,10 +19,10 @@ struct ItemHeat {
     QString least, half, most;  ///< words for the values that 0, 1/2 and 1 stand for
 };
 
-/// Returns the colours' numbers for a property. `bytes_at_peak`: bytes of the item's tensors that are held at
-/// the peak. `time`: time of all runs of the item's ops in the schedule. `cost_to_rerun`: time of one run of
-/// the item's forward ops, divided by the MiB that they make, on a logarithmic scale (backward ops are not
-/// run again). Cost: linear in the ops and steps.
+/// Returns numbers to show as colours. `bytes_at_peak`: bytes of the item's tensors that are held at the
+/// peak. `time`: time of all runs of the item's ops in the schedule. `cost_to_rerun`: time of one run of the
+/// item's forward ops, divided by the MiB that they make, on a logarithmic scale (backward ops are not run
+/// again). Cost: linear in the ops and steps.
 ItemHeat item_heat(const Ladder& ladder, const LoadedSchedule& schedule, ItemColors colors);
 
 }  // namespace rematlas::explorer

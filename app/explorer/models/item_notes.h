@@ -1,5 +1,5 @@
-// Makes notes on the items of the ladder graph: which items are pinned, and which do not run in the part of
-// the schedule that is looked at.
+// Makes notes on the items of the ladder graph: which items are pinned, and which do not run in the shown
+// part of the schedule.
 #pragma once
 
 #include <vector>

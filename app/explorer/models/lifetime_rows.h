@@ -22,7 +22,7 @@ struct LifetimeQuestion {
     LifetimeOrder order = LifetimeOrder::bytes;
     int part = -1;           ///< index into `LifetimeRows::parts`; -1 for all parts
     TensorId always = {};    ///< this tensor gets a bar even if the order would leave it out
-    std::size_t most = 200;  ///< most bars; the tensors without a bar are summed up
+    std::size_t most = 200;  ///< maximum number of bars; the tensors without a bar are summed up
 };
 
 class LifetimeRows {
@@ -53,7 +53,7 @@ class LifetimeRows {
     QStringList parts_;
 };
 
-/// Returns the tooltip of a bar. Has several lines.
+/// Returns the tooltip of a bar, which has several lines.
 QString bar_tip(const LoadedSchedule& schedule, const LifetimeBars& bars, int bar);
 
 }  // namespace rematlas::explorer

@@ -26,7 +26,7 @@ class LifetimesTable : public FiguresTable {
 
     SchedulePtr schedule_;
     LifetimeBars bars_;
-    std::size_t unused_ = 0;  ///< column whose unit follows the axis
+    std::size_t unused_ = 0;  ///< index of the column whose unit depends on the axis
 };
 
 }  // namespace rematlas::explorer

@@ -27,7 +27,7 @@ QString letters(int number) {
     return name;
 }
 
-/// Appends numbers to equal names. Names of sweeps' plans stay, because they tell the budget.
+/// Appends numbers to equal names. Plans of sweeps keep their names, because these contain the budget.
 void make_names_unique(std::vector<PlanRow>& plans) {
     std::set<QString> names;
     for (PlanRow& plan : plans) {
@@ -116,7 +116,8 @@ int PlanList::add(Schedule schedule, PlanRow::Origin origin, const std::filesyst
     return row;
 }
 
-/// Returns the row of a sweep's plan with the solver, steps and pins of `schedule`; `none` if there is none.
+/// Returns the row of a plan that a sweep found with the same solver, steps and pins as `schedule`; `none` if
+/// there is no such plan.
 int PlanList::swept_twin(const Schedule& schedule) const {
     const auto same = [&](const PlanRow& other) {
         return other.origin == PlanRow::Origin::swept && other.schedule->solver == schedule.solver &&

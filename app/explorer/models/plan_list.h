@@ -56,9 +56,10 @@ class PlanList : public QAbstractTableModel {
     /// point is starred. A schedule that a sweep finds at several budgets gets only one row, with the
     /// smallest of these budgets.
     int add(Schedule schedule, PlanRow::Origin origin, const std::filesystem::path& file = {});
-    void clear();  ///< called for another graph; no plan is shown then, and `shown_changed` is not emitted
+    void clear();  ///< removes all plans, for another graph; afterwards no plan is shown; does not emit
+                   ///< `shown_changed`
     /// Adds plans of earlier work at the end of the list. Does not emit `plan_added`, because they are not
-    /// new. If plans have equal names, which can happen when two windows have one graph open, later ones get
+    /// new. If plans have equal names, which can happen when two windows have one graph open, later plans get
     /// a number.
     void restore(std::vector<PlanRow> plans);
 
@@ -69,14 +70,15 @@ class PlanList : public QAbstractTableModel {
     void set_starred(int row, bool starred);
     void remove(int row);
     bool can_undo() const { return !removed_.empty(); }
-    void undo_remove();  ///< puts the plan that was removed last back into its place
+    void undo_remove();  ///< puts the last removed plan back into its place
 
     /// Returns the row of the plan that all views show.
     int shown() const { return row_of(shown_); }
     void show(int row);  ///< shows no plan if `row` is `none`
-    /// Says whether `go` has a plan to go to: one shown before the current plan (-1) or after it (1).
+    /// Says whether `go` has a plan to go to: a plan that was shown before the current plan (-1) or after it
+    /// (1).
     bool can_go(int direction) const;
-    void go(int direction);  ///< goes to the plan shown before (-1) or after (1) the current one
+    void go(int direction);  ///< shows the plan that was shown before (-1) or after (1) the current plan
 
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;

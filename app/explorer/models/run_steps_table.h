@@ -11,7 +11,8 @@ class RunStepsTable : public FiguresTable {
   public:
     explicit RunStepsTable(QObject* parent = nullptr);
 
-    /// `run` must outlive the table, or be replaced before it is destroyed. Shows no rows if it is null.
+    /// `run` must live as long as the table, or until another run is set. If `run` is null, the table has no
+    /// rows.
     void set_run(const RunSteps* run);
     /// Adds rows for new steps of the run.
     void grow();

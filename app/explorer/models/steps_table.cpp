@@ -7,7 +7,7 @@
 namespace rematlas::explorer {
 
 StepsTable::StepsTable(QObject* parent) : FiguresTable(parent) {
-    // Returns a function that tells a text of the row's op; an empty text if the row has no op.
+    // Returns a function that makes a text of the row's op, or an empty text if the row has no op.
     const auto of_op = [this](auto text_of) {
         return [this, text_of](int row) {
             const OpId op = op_of(row);

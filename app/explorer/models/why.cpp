@@ -10,7 +10,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Inserts reruns into a run sequence that make the pinned tensors again after the loss.
+/// Inserts into a run sequence the reruns that make the pinned tensors again after the loss.
 class MakingAgain {
   public:
     MakingAgain(const FlatGraph& flat, const PinnedOps& pinned, const RunSequence& runs, bool inputs_too)

@@ -45,12 +45,13 @@ struct WhatIf {
     bool changes = false;    ///< false if the schedule already has this decision
 };
 
-/// Changes the decision about the ops of a pin. If the pin keeps, leaves out the later runs of the ops, and
-/// the runs that were only needed for these runs. If the pin recomputes, makes the pinned tensors again right
-/// before ops read them after the loss. Inputs of these reruns that are no longer held can be held longer or
-/// recomputed, too. Of these two alternatives the one that exceeds the budget less is taken (without a
-/// budget: the one with the smaller peak); if they are equal, the faster one. Errors: those of `pinned_ops`;
-/// a schedule with copies to the host. Cost: linear in the steps, about 10 ms at 10,000 ops.
+/// Changes the decision about the ops of a pin. A pin that keeps removes the reruns of the ops, and the runs
+/// that only these reruns need. A pin that recomputes adds reruns that make the pinned tensors right before
+/// ops read them after the loss. For the inputs of these reruns there are two alternatives: hold them longer,
+/// or recompute those inputs that are not held. The result is the alternative that exceeds the budget less
+/// (without a budget: that has the smaller peak), or the faster alternative if both are equal in this. Fails
+/// as `pinned_ops` does, or if the schedule has copies to the host. Cost: linear in the steps, about 10 ms at
+/// 10,000 ops.
 Result<WhatIf> what_if(const LoadedSchedule& schedule, const Pin& pin);
 
 }  // namespace rematlas::explorer

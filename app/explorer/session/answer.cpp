@@ -26,7 +26,7 @@ QString saved_text(double overhead) {
     return overhead_text(overhead).mid(1);
 }
 
-/// Returns the fastest plan of those that may answer the question; `PlanList::none` if there is none.
+/// Returns the row of the fastest plan that answers the question; `PlanList::none` if no plan does.
 int fastest(const PlanList& plans, const LoadedGraph& graph, const Question& question) {
     std::vector<int> rows(static_cast<std::size_t>(plans.rowCount()));
     std::iota(rows.begin(), rows.end(), 0);
@@ -68,14 +68,14 @@ QString proof_text(const Question& question, double overhead, double bound) {
         .arg(overhead_text(bound));
 }
 
-/// Says which copies the graph's device could make but the question excludes. Empty if there are none.
+/// Names the copies that the graph's device could make but the question excludes; empty if there are none.
 QString copies_left_out(const LoadedGraph& graph, const Question& question) {
     if (!can_copy(graph) || moves_weights(question.copies.what)) return {};
     return moves_activations(question.copies.what) ? FitWords::tr("That is with weights on the device.")
                                                    : FitWords::tr("That is without copies to the host.");
 }
 
-/// Says why a solver may find a faster plan for the question. Empty if there is no known reason.
+/// Says why a solver may find a faster plan for the question; empty if no reason is known.
 QString why_solve(const LoadedGraph& graph, const Schedule& plan, const Question& question) {
     const Bytes made_for = plan.budget, limit = question.budget;
     if (!is_rounded_to(made_for, limit)) {

@@ -44,7 +44,7 @@ class GraphAnswers {
   private:
     GraphPtr graph_;  ///< the graph with the blocks that it was opened with
     KnownAnswers known_;
-    /// The questions that the plans in the list answer, by the keys of the plans
+    /// For the key of each plan in the list: the question that the plan answers
     std::map<QString, Question> question_of_;
     std::vector<SolverQuestion> answered_;
 };

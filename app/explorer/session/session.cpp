@@ -206,8 +206,8 @@ void Session::open_journal() {
     if (keeps_plans_) journal.open(journal_path(graph_->path), graph_->graph.sha256);
 }
 
-/// Called when the graph's file has changed. The session file next to it holds plans of the graph in that
-/// file. So plans are only written while the file contains the open graph.
+/// Called when the graph's file has changed. The session file holds plans of the graph in this file. So plans
+/// are only written while the graph's file contains the open graph.
 void Session::follow_file() {
     if (!graph_) return;
     if (watch.state() != GraphWatch::State::same) return journal.open({}, {});
@@ -360,8 +360,8 @@ void Session::keep_point(const SweptPoint& found) {
         plans.add(schedule_of(*graph_, found, sweep.sweep().pins), PlanRow::Origin::swept);
 }
 
-/// Adds the best schedule of a solver that was cancelled or replaced. Does nothing if a plan in the list
-/// serves as well.
+/// Adds the best schedule of a solver that was cancelled or replaced. Does nothing if `serves_as_well` is
+/// true for a plan in the list.
 void Session::keep_left(const SchedulePtr& found) {
     if (!found->ok()) return;
     const Schedule& left = found->schedule;
@@ -374,7 +374,7 @@ void Session::keep_left(const SchedulePtr& found) {
 }
 
 /// Writes the best schedule of a solver into the session file of its graph, which is not open any more. Does
-/// nothing if a plan in that file serves as well.
+/// nothing if `serves_as_well` is true for a plan in that file.
 void Session::keep_left_in_file(const LoadedGraph& graph, const Schedule& left) {
     const std::filesystem::path file = journal_path(graph.path);
     if (!keeps_plans_ || file.empty()) return;

@@ -47,7 +47,8 @@ class Session : public QObject {
     void open_copied(const QString& url);
     bool opening() const { return opening_.running(); }
     void close();
-    /// Sets whether plans are kept in a file next to the graph's file, and read from there. True at first.
+    /// Sets whether plans are kept in a file next to the graph's file, and read from there. The default is
+    /// true.
     void set_keeps_plans(bool keeps) { keeps_plans_ = keeps; }
 
     const GraphPtr& graph() const { return graph_; }           ///< null while no graph is open
@@ -64,17 +65,17 @@ class Session : public QObject {
     /// Shows the schedule in all views; no schedule if it is null. A schedule that passes the check becomes a
     /// plan in the list.
     void set_schedule(SchedulePtr schedule, PlanRow::Origin origin = PlanRow::Origin::solved);
-    /// Shows the plan. Sets the budget to that of the plan, unless the plan has none or is the step without
-    /// recomputation. Emits `plan_chosen`, so that the choice of copies becomes that of the plan, if
-    /// the plan has copies. Does nothing for `PlanList::none`.
+    /// Shows the plan. If the plan has a budget and is not the step without recomputation, sets the budget to
+    /// the plan's budget. Emits `plan_chosen`, after which the box of copies takes over the plan's copies if
+    /// there are any. Does nothing for `PlanList::none`.
     void choose_plan(int row);
     /// Shows the schedule of a sweep's point, or solves for its budget if the point has no steps.
     void show_point(const SweptPoint& found);
     /// Moves the cursor to the next run of the shown schedule (+1) or to the previous one (-1), and selects
     /// the op of this run.
     void go_by_runs(int direction);
-    /// Returns the links of the next solve. These are the links that the user has chosen, else those of the
-    /// graph's device. The result has no speed if no links are known.
+    /// Returns the links of the next solve. These are the links that the user has chosen, else the links of
+    /// the graph's device. The result has no speed if no links are known.
     Links links() const;
     void solve(SolveRequest request);  ///< solves and obeys the pins
     void solve_for(Bytes budget);      ///< solves with `solve_settings`
@@ -85,8 +86,8 @@ class Session : public QObject {
     int compared_plan() const { return plans.row_of(compared_); }
 
     /// Sets how the graph, and each graph opened later, is divided into blocks in all views. If `partition`
-    /// is nullopt, graphs have their own blocks. Works in the background. The schedule, the budget, the sweep
-    /// and running work stay.
+    /// is nullopt, graphs have their own blocks. The work is done in the background. The schedule, the
+    /// budget, the sweep and running work stay.
     void set_partition(std::optional<Partition> partition);
     std::optional<Partition> partition() const { return partition_; }
 
@@ -122,7 +123,7 @@ class Session : public QObject {
     /// Emitted when the best schedule of a cancelled or replaced solver was added as the plan with this name.
     void best_kept(const QString& plan);
     void plan_chosen();       ///< emitted when the user has chosen a plan, which is now shown
-    void question_changed();  ///< emitted when copies, pins or solver have changed; not for the budget
+    void question_changed();  ///< emitted when the copies, pins or solver change; not when the budget changes
     void known_changed();
     void opened(const QString& path);
     void failed(const QString& message);

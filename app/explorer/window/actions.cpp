@@ -168,8 +168,8 @@ void MainWindow::make_help_menu() {
         menu->addAction(tr("Earlier &messages"), this, [this] { message_bar_->show_history(); });
     messages->setObjectName("messages");
     menu->addAction(tr("&About Rematlas Explorer"), this, [this] { show_about(this); });
-    // Keys without Ctrl or Alt, such as F and Esc, act on the graph. While a text field is being edited, they
-    // go to the text field instead.
+    // Keys without Ctrl or Alt, such as F and Esc, act on the graph. While a text field is being edited, the
+    // text field gets these keys instead.
     auto* clear = new QShortcut(Qt::Key_Escape, this);
     connect(clear, &QShortcut::activated, &session_.selection, &Selection::clear);
 }

@@ -1,4 +1,4 @@
-// The strip above the graph: says whether the step fits a card, and what that costs.
+// The strip above the graph: says whether the step fits a card, and how much time a plan costs.
 #pragma once
 
 #include <QComboBox>

@@ -1,5 +1,5 @@
-// Asks what another batch size would cost, and which is the largest that fits. The dialog stays open while an
-// answer is computed, and the window can be used meanwhile.
+// Asks what another batch size would cost, and which batch size is the largest that fits. The dialog stays
+// open while an answer is computed, and the window can be used meanwhile.
 #pragma once
 
 #include <QDialog>

@@ -77,7 +77,7 @@ void CommandPalette::show_matches(const QString& typed) {
             typed.trimmed().isEmpty() ? 1 : fuzzy_score(typed, commands_[static_cast<std::size_t>(i)].name);
         if (score > 0) found.emplace_back(score, i);
     }
-    // Of commands with equal scores, the one with the shortest name comes first.
+    // Among commands with equal scores, the command with the shortest name comes first.
     std::stable_sort(found.begin(), found.end(), [&](const auto& a, const auto& b) {
         const auto key = [&](const auto& of) {
             const int length =
@@ -104,7 +104,7 @@ void CommandPalette::run_current() {
     const auto run = commands_[static_cast<std::size_t>(item->data(command_role).toInt())].run;
     close();
     // Runs the command after this window has closed. Otherwise a window that the command opens would be below
-    // this one.
+    // this window.
     QMetaObject::invokeMethod(qApp, run, Qt::QueuedConnection);
 }
 

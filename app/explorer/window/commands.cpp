@@ -51,7 +51,7 @@ void MainWindow::show_commands() {
     std::map<const QAction*, QString> panels;
     for (const auto& [id, dock] : docks_) panels[dock->toggleViewAction()] = dock->windowTitle();
     // A command that shows a panel gets a name with a verb: the panel's name alone would read like an action
-    // in it.
+    // in the panel.
     const auto name_of = [&](const QAction& action) {
         const auto panel = panels.find(&action);
         if (const QVariant name = action.property("command"); name.isValid()) return name.toString();

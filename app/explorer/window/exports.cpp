@@ -37,7 +37,7 @@ QString MainWindow::base_name() const {
 
 QString MainWindow::ask_for_file(const QString& title, const QString& ending, const QString& filter) {
     QString path = QFileDialog::getSaveFileName(this, title, base_name() + ending, filter);
-    // Adds the ending of the chosen filter, because some desktops do not.
+    // Adds the file name ending of the chosen filter, because some desktops do not add it.
     if (!path.isEmpty() && QFileInfo(path).suffix().isEmpty()) path += ending.mid(ending.lastIndexOf('.'));
     return path;
 }

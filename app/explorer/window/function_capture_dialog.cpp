@@ -19,7 +19,8 @@
 namespace rematlas::explorer {
 namespace {
 
-const char* const masters = "masters";  ///< the choice of weights in f32 beside parameters of 16 bits
+const char* const masters = "masters";  ///< entry of the precisions: parameters of 16 bits with master
+                                        ///< weights in f32
 
 QString title_of(const PythonSource& source) {
     return source.file.isEmpty() ? source.module : QFileInfo(source.file).fileName();
@@ -197,8 +198,8 @@ void FunctionCaptureDialog::show_functions() {
     show_function();
 }
 
-/// Returns the function to choose at first: the one that the user has named, else the one that was captured
-/// last, else the first one that returns as many values as a capture takes.
+/// Returns the function to choose at first: the function that the user has named, else the function that was
+/// captured last, else the first function that returns as many values as a capture takes.
 QString FunctionCaptureDialog::first_choice() const {
     if (!survey_ || !source_.function.isEmpty()) return source_.function;
     for (const QString& path : recent().paths()) {

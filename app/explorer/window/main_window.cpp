@@ -164,7 +164,7 @@ void MainWindow::bring_docks_back() {
     hidden_layout_.clear();
     answer_bar_->show();  // the saved layout hides the bar, because it was hidden at that time
     if (has_own_layout_) return;
-    layout()->activate();  // makes the current sizes valid; the new sizes are shares of them
+    layout()->activate();  // updates the current sizes, from which the new sizes are computed
     resize_docks();
 }
 
@@ -230,7 +230,7 @@ void MainWindow::take_best_so_far() {
 bool MainWindow::may_lose_plans() {
     take_best_so_far();
     session_.journal.flush();
-    QCoreApplication::sendPostedEvents();  // delivers the message that writing has failed, if it has
+    QCoreApplication::sendPostedEvents();  // if writing has failed, delivers the message about it
     if (!session_.journal.failed() || session_.plans.rowCount() < 2) return true;
     return QMessageBox::question(
                this, tr("Rematlas Explorer"),

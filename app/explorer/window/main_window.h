@@ -1,4 +1,4 @@
-// The main window: the graph in the middle and docks around it. All of them show one session.
+// The main window: the graph in the middle and docks around it. The graph and the docks show one session.
 #pragma once
 
 #include <QActionGroup>
@@ -54,7 +54,7 @@ class MainWindow : public QMainWindow {
     QDockWidget* dock(const QString& name) const;
     QStringList dock_names() const;
     void restore_default_layout();
-    /// Returns the last error that was shown to the user. Used by tests and `--screenshot`.
+    /// Returns the last error that was shown to the user. Tests and `--screenshot` read it.
     const QString& last_error() const { return last_error_; }
 
   protected:
@@ -156,7 +156,7 @@ class MainWindow : public QMainWindow {
     std::map<QString, QWidget*> views_;  ///< the views in the docks; a view with a table is here without the
                                          ///< table
     QByteArray default_layout_;
-    /// The layout of the docks, kept while the welcome page hides them. Empty while they are shown
+    /// The layout of the docks, kept while the welcome page hides them. It is empty while they are shown
     QByteArray hidden_layout_;
 
     QMenu* recent_menu_ = nullptr;
@@ -173,7 +173,7 @@ class MainWindow : public QMainWindow {
     struct {
         QString path;
         Lines lines;  ///< empty if nothing was exported yet
-    } exported_;      ///< what was exported last
+    } exported_;      ///< the last export
     QString last_error_;
     bool shown_ = false;
     bool has_own_layout_ = false;  ///< whether the layout of the docks comes from an earlier window

@@ -1,5 +1,5 @@
-// The file dialog of Open. A typed path counts, even if Qt has selected something in the list while it was
-// typed.
+// The file dialog of Open. It opens a typed path, even if Qt selected another entry of the list during
+// typing.
 #pragma once
 
 #include <QFileDialog>

@@ -103,7 +103,7 @@ void MainWindow::capture_function(const PythonSource& source) {
     (new FunctionCaptureDialog(source, session_.capture, recent_, this))->open();
 }
 
-/// Asks the other machine what the file is, and whether the machine has what a capture needs.
+/// Asks the other machine what the file is, and whether the machine has the packages that a capture needs.
 void MainWindow::ask_about_model(const RemoteFile& file) {
     show_working(tr("Asking %1 about %2").arg(file.host.name, QFileInfo(file.path).fileName()), -1);
     asked_host_ = file.host;

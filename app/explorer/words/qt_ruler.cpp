@@ -33,8 +33,8 @@ class QtRuler final : public TextRuler {
 
   private:
     using Widths = std::unordered_map<std::string, double>;
-    static constexpr std::size_t most_texts = 50'000;  ///< most cached texts for each font; they take a few
-                                                       ///< megabytes
+    static constexpr std::size_t most_texts = 50'000;  ///< maximum number of cached texts for each font; they
+                                                       ///< take a few megabytes
     mutable std::mutex mutex_;
     mutable std::map<std::pair<int, bool>, Widths> widths_;
 };

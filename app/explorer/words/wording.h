@@ -32,7 +32,7 @@ QString status_text(const std::string& status);
 QString short_op_name(const Op& op);
 /// Returns the short name and the number: "mm #12".
 QString numbered_op(const LoadedGraph& graph, OpId op);
-/// Returns the last part of the block's path, or its phase if it has no path. Never empty.
+/// Returns the last part of the block's path, or its phase if it has no path. The result is never empty.
 QString block_name(const LoadedGraph& graph, BlockId block);
 QString tensor_name(const LoadedGraph& graph, TensorId tensor);
 /// Returns for example "f32[8,3,224,224]"; empty if the graph does not say.

@@ -1,10 +1,10 @@
 // Simulated annealing of a run sequence under a memory budget.
 //
 // The objective is time / base + lambda * excess / budget. `base` is the time without reruns. The excess is
-// the sum, over all runs, of the bytes above the budget. Lambda is a Penalty. In a cycle the temperature
-// falls geometrically. The unit of temperatures is the mean time of one rerun, because with absolute
-// temperatures the search stalls on graphs with many cheap ops. Each cycle starts from the best sequence so
-// far.
+// the sum, over all runs, of the bytes above the budget. Lambda is the value of a `Penalty`. During a cycle
+// the temperature falls geometrically. The unit of temperatures is the mean time of one rerun, because with
+// absolute temperatures the search stalls on graphs with many cheap ops. Each cycle starts from the best
+// sequence so far.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ class Annealer {
     Annealer(const FlatGraph& graph, std::int64_t budget, Candidate start, const AnnealingOptions& options,
              std::uint64_t seed, const Repeats* repeats = nullptr);
 
-    /// Runs one cycle of `moves` moves from the best sequence, with `heat` times the start temperature at its
-    /// beginning. Returns false if the deadline or the report stopped the cycle. The result depends only on
+    /// Runs one cycle of `moves` moves from the best sequence. The cycle begins at `heat` times the start
+    /// temperature. Returns false if the deadline or the report stopped the cycle. The result depends only on
     /// the seed and on the moves that were made.
     bool run_cycle(std::uint64_t moves, double heat, const Deadline& deadline, const Report& report) {
         return run_cycle_from(best_.runs, moves, heat, deadline, report);

@@ -145,7 +145,7 @@ void CopyAnnealer::note_state(const Cost& cost) {
     if (play() || !best_) best_state_ = state();
 }
 
-/// Simulates the schedule. Returns nothing if its copies come too late or do not fit on the host.
+/// Simulates the schedule. Returns `std::nullopt` if its copies come too late or do not fit on the host.
 std::optional<Simulation> CopyAnnealer::played_of(const EmittedCopies& written) const {
     Result<Simulation> played = simulate(problem_.graph, written.steps, written.homes, problem_.copies.links);
     if (!played) return std::nullopt;
@@ -154,7 +154,7 @@ std::optional<Simulation> CopyAnnealer::played_of(const EmittedCopies& written) 
 }
 
 /// Simulates the current state. The state becomes the best answer if it fits the budget and is faster than
-/// the best answer so far. Returns whether it did.
+/// the best answer so far. Returns whether it has become the best answer.
 bool CopyAnnealer::play() {
     EmittedCopies written = emit(graph_, profile_, copies_);
     const std::optional<Simulation> played = played_of(written);

@@ -53,11 +53,11 @@ class CopyAnnealer {
     /// The state from which `best` was made; if there is no `best` yet, the best of all states.
     const CopyState& best_state() const { return best_state_; }
     /// Returns the peak of `best`; if there is no `best`, the peak of the state nearest to the budget.
-    /// Returns nothing if the copies of that state come too late, or if the host has no room for them.
+    /// Returns `std::nullopt` if the copies of that state come too late or do not fit on the host.
     std::optional<Bytes> smallest_peak();
-    /// Returns a number by which annealers are compared; smaller is better. With an answer, the number is the
-    /// overhead of the best answer. Without one, it is larger than any overhead, and smaller the nearer the
-    /// annealer is to an answer.
+    /// Returns a number by which annealers are compared; smaller is better. If there is an answer, the number
+    /// is the overhead of the best answer. Otherwise it is larger than any overhead, and is smaller the
+    /// nearer the annealer is to an answer.
     double rank() const { return best_ ? best_->overhead : kNoAnswer + rank_; }
     std::uint64_t moves() const { return moves_; }
 
@@ -86,7 +86,7 @@ class CopyAnnealer {
     PlannedCopies copies_;
     AwayMoves proposals_;
     CopyState best_state_;
-    double best_value_;  ///< least `value` in this cycle of a state that fits the budget in the model
+    double best_value_;  ///< in this cycle, the least `value` of the states that fit the budget in the model
     double rank_;        ///< least `value` of all states, increased for states that exceed the budget
     std::optional<Solution> best_;
     double time_scale_, excess_scale_;  ///< 1 / base time, 1 / budget

@@ -10,7 +10,7 @@ constexpr int kMostTensorSamples = 60;  // most tries to find tensors that are k
 constexpr int kMostAwaySamples = 16;    // most tries to find an id of a gap that is in use
 constexpr int kMostSent = 4;            // most tensors that one compound move offloads
 constexpr std::int64_t kMostWaits = 1000;  // most waits of the longest length before one run
-// One in this many moves is made in all equal blocks, because such moves are slow.
+// One of this many moves is made in all equal blocks. Such moves are slow, so they are rare.
 constexpr std::size_t kMovesATwin = 300;
 
 }  // namespace

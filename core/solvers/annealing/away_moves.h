@@ -36,7 +36,7 @@ class AwayMoves {
     bool keep_here();
     bool rerun_to_away();
     bool away_to_rerun();
-    bool wait_for_copies();  ///< delays runs until the copies of a gap, which may be new, are done
+    bool wait_for_copies();  ///< delays runs until the copies of an old or new gap are done
     bool wait();
     bool wait_less();
 

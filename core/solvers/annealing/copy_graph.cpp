@@ -17,7 +17,7 @@ constexpr std::int64_t kShareOfSmall = 200;
 constexpr std::int64_t kShareOfAdvised = 10;
 constexpr std::int64_t kShareOfBudget = 16;
 
-/// Lists to which items can still be added.
+/// The lists of a `Lists` in a form to which items can be added.
 using Rows = std::vector<std::vector<std::int32_t>>;
 
 Rows rows_of(const Lists& lists) {

@@ -6,8 +6,8 @@
 // memory of the old version. So every run reads the same values as in the graph's order.
 //
 // Updates that run on the host (host_updates.h) have no runs in this graph. The tensors that they read are
-// away at the end of the step. A resident that such an update changes, and that other ops read, has no second
-// version and is away at the start.
+// away at the end of the step. If such an update changes a resident that other ops read, the resident has no
+// second version and is away at the start.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct CopyGraph {
     FlatGraph flat;    ///< the problem's ops, then the additional ops
     int real_ops = 0;  ///< number of ops of the problem
     int home = -1;     ///< the op that makes residents and runs first; -1 if there is none
-    std::vector<std::int32_t> waits = {};  ///< ops that only take time, each half as much as the op before
+    std::vector<std::int32_t> waits = {};  ///< ops that only wait; each takes half as long as the one before
 
     // The following lists have an item per tensor.
     std::vector<std::int32_t> real = {};  ///< tensor of the problem; for a version, the resident
@@ -47,7 +47,7 @@ struct CopyGraph {
     // The following lists are empty if no op runs on the host.
     HostUpdates host = {};
     std::vector<std::uint8_t> on_host = {};  ///< by op: whether it runs on the host
-    /// By tensor: whether an op on the host reads the tensor, so that it is away at the end.
+    /// By tensor: whether an op on the host reads the tensor. The tensor is then away at the end.
     std::vector<std::uint8_t> read_there = {};
     /// By tensor: as `read_there`, but false for results of the problem.
     std::vector<std::uint8_t> dies_there = {};
@@ -61,11 +61,11 @@ struct CopyGraph {
     bool is_new_there(std::int32_t tensor) const { return !host.runs.empty() && new_there[tensor]; }
 };
 
-/// Makes the graph. In it, small tensors may not be offloaded, because copies of them are not worth it. Small
-/// tensors are the smallest ones that together have at most 1/200 of all bytes that may be offloaded (1/10
-/// for tensors below `links.least_copy`), and at most 1/16 of the budget. (If most tensors are below
-/// `least_copy`, copies of them may still be worth it.) `on_host` marks the updates that should run on the
-/// host. Marked updates that cannot run there run on the device.
+/// Makes the graph. In it, small tensors may not be offloaded, because copies of them are not worth the time.
+/// A tensor is small if it and all smaller tensors together have at most 1/200 of all bytes that may be
+/// offloaded (1/10 if the tensor has fewer bytes than `links.least_copy`), and at most 1/16 of the budget. So
+/// tensors below `least_copy` may still be offloaded if most tensors are that small. `on_host` marks the
+/// updates that should run on the host. Marked updates that cannot run there run on the device.
 CopyGraph copy_graph(const Problem& problem, Bytes budget, const UpdateChoice& on_host = {});
 
 /// Returns runs of the problem's ops as runs of `graph`. `home` runs first. Ops that run on the host are left
@@ -84,13 +84,13 @@ struct CopyState {
 /// Returns the runs of `with_early_updates`, with the gaps that updates on the host need.
 CopyState start_of(const Problem& problem, const CopyGraph& graph, const RunSequence& runs);
 
-/// Returns the runs of a schedule of the problem, with all gaps of the schedule and those that updates on the
-/// host need. A resident that the schedule copies lives on the host, whatever home it has in the schedule.
-/// The graph, not the schedule, decides which ops run on the host.
+/// Returns the runs of a schedule of the problem, with all gaps of the schedule and the gaps that updates on
+/// the host need. A resident that the schedule copies lives on the host, whatever home it has in the
+/// schedule. The graph, not the schedule, decides which ops run on the host.
 CopyState start_of(const Problem& problem, const CopyGraph& graph, std::span<const Step> steps);
 
-/// Returns the state of another graph as a state of `graph`, with all its gaps and those that updates on the
-/// host need. `state` must belong to `other`, a graph of the same problem in which no residents may be
+/// Returns the state of another graph as a state of `graph`, with all its gaps and the gaps that updates on
+/// the host need. `state` must belong to `other`, a graph of the same problem in which no residents may be
 /// offloaded.
 CopyState start_of(const Problem& problem, const CopyGraph& graph, const CopyGraph& other,
                    const CopyState& state);

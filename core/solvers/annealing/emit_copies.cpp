@@ -80,8 +80,8 @@ class Emission {
     void plan_out(RunProfile::AwayId planned) {
         const int tensor = profile_.aways()[planned].tensor;
         RunProfile::AwayId id = first_gap(tensor);
-        // A resident that lives on the host must be copied there. If it leaves the device in no gap, this
-        // happens at the end.
+        // A resident that lives on the host must be copied there. If it leaves the device in no gap, it is
+        // copied at the end.
         const bool late = id < 0 && lives_on_host(graph_.resident[tensor]) &&
                           profile_.away_before(tensor, RunProfile::kEnd) == planned;
         if (late) id = planned;
@@ -129,7 +129,8 @@ class Emission {
         const RunProfile::Away& away = profile_.aways()[id];
         if (away.behind == RunProfile::kNone) return;
         if (is_gone(id)) return fetches_[place(away.behind)].push_back(away.tensor);
-        // The resident is not on the device when the step starts, so the step begins with a fetch.
+        // The gap is too short for its copies. If it is the gap before the first use of a resident that lives
+        // on the host, the step begins with the fetch.
         const bool from_home =
             graph_.starts_on_host[away.tensor] && profile_.events(away.tensor)[1] == away.use;
         if (from_home && lives_on_host(graph_.resident[away.tensor])) fetches_.front().push_back(away.tensor);

@@ -13,11 +13,11 @@ struct EmittedCopies {
     Homes homes;
 };
 
-/// Writes the steps in the order of the model (planned_copies.h), so that the bytes at each run are those of
-/// the profile. `simulate` finds how long the steps take, and whether a step would touch a tensor that is
-/// being copied. `copies` must be settled. A copy on the host is dropped after its last fetch. A resident
-/// that is away in any gap lives on the host. If it is not away at the start or at the end, the step begins
-/// or ends with a copy of it. Cost: linear.
+/// Writes the steps in the order of the model (planned_copies.h), so that the bytes at each run equal the
+/// bytes in the profile. `simulate` finds how long the steps take, and whether a step would touch a tensor
+/// that is being copied. `copies` must be settled. A copy on the host is dropped after its last fetch. A
+/// resident that is away in any gap lives on the host. If it is not away at the start or at the end, the step
+/// begins or ends with a copy of it. Cost: linear.
 EmittedCopies emit(const CopyGraph& graph, const RunProfile& profile, const PlannedCopies& copies);
 
 }  // namespace rematlas::annealing

@@ -25,7 +25,7 @@ class Decoder {
         std::int32_t pins = 0;        ///< number of pending runs that need the tensor
         std::uint32_t next_user = 0;  ///< index in users of the first user that has not run yet
         float worth = 0;              ///< bytes / cost; a tensor with a higher value is evicted first
-        bool stale = true;            ///< `worth` must be computed again
+        bool stale = true;            ///< whether `worth` must be computed again
     };
     struct Frame {
         int op;
@@ -147,8 +147,9 @@ void Decoder::make_room(std::int64_t bytes) {
     }
 }
 
-// Returns the tensor to evict. Costs are kept between evictions. Only the cost of the chosen tensor is
-// computed again if it is out of date, because costs change slowly.
+// Returns the tensor to evict; -1 if there is none. Costs with ancestors change slowly, so they are kept
+// between evictions. Only the cost of the chosen tensor is computed again. If its `worth` has fallen much,
+// the function chooses again.
 int Decoder::find_victim() {
     int best = -1;
     for (int round = 0; round <= kMostRefreshes; ++round) {
@@ -256,8 +257,8 @@ Candidate best_start(const FlatGraph& graph, std::int64_t budget, Candidate fall
                      const Deadline& deadline, double share,
                      const std::function<void(const Candidate&)>& found) {
     using enum GreedyRule::Distance;
-    // The rules that are computed fastest come first, so that a large graph has an answer before the others
-    // are tried.
+    // The rules that are computed fastest come first, so that a large graph has an answer before the other
+    // rules are tried.
     constexpr GreedyRule kRules[] = {{linear, false},     {square_root, false}, {linear, true},
                                      {square_root, true}, {ignored, true},      {ignored, false}};
     Candidate best = std::move(fallback);

@@ -21,7 +21,7 @@ namespace rematlas::annealing {
 struct GreedyRule {
     enum class Distance : std::uint8_t { ignored, square_root, linear };  ///< alpha 0, 0.5, 1
     Distance distance = Distance::linear;
-    bool with_ancestors = false;  ///< whether the cost includes the evicted ancestors, up to 64
+    bool with_ancestors = false;  ///< whether the cost includes evicted ancestors, at most 64 of them
 };
 
 /// Makes a schedule by one rule. The schedule exceeds the budget if nothing more can be evicted at some run,
@@ -31,7 +31,7 @@ std::optional<RunSequence> greedy_start(const FlatGraph& graph, std::int64_t bud
                                         const Deadline& deadline);
 
 /// Returns the best of `fallback` and the results of six rules. `found` is called with each result. The
-/// search ends if the deadline has passed, or if a result fits the budget and `share` of the time is over.
+/// search ends if the deadline has passed, or if a result fits the budget and `share` of the time has passed.
 Candidate best_start(const FlatGraph& graph, std::int64_t budget, Candidate fallback,
                      const Deadline& deadline, double share,
                      const std::function<void(const Candidate&)>& found);

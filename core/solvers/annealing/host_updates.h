@@ -24,8 +24,9 @@ struct HostUpdates {
     std::vector<Run> runs;  ///< in the graph's order
     /// Residents that only ops on the host use; they are always on the host.
     std::vector<std::int32_t> there;
-    std::vector<std::int32_t>
-        both;  ///< residents that ops in both places read and no op changes; always in both places
+    /// Residents that ops on the device and ops on the host read, and that no op changes. They are always
+    /// in both places.
+    std::vector<std::int32_t> both;
 };
 
 /// By op: whether it may run on the host. Empty if no op may run there.

@@ -97,7 +97,7 @@ bool Moves::evict_gap(int tensor, std::size_t use) {
     const Node last = events[use - 1];
     const int op = graph_.producer[tensor];
     if (!graph_.recomputable[op] || may_not_run_again(op, user)) return false;
-    // A use right after the tensor's own run leaves no gap.
+    // There is no gap if the use comes right after the run that makes the tensor.
     if (profile_.op(last) == op && profile_.next(last) == user) return false;
     // The time of the runs that become useless because of the rerun.
     const std::int64_t replaced = profile_.op(last) == op ? time_served(last, user, 0) : 0;
@@ -417,8 +417,8 @@ bool Moves::would_read_old_copy(int op, Node before) const {
     });
 }
 
-// Says whether the run may be moved to the place right before `target`. This must change its place, the op
-// must have its inputs there, and the run's outputs must still be made before their uses.
+// Says whether the run may be moved to the place right before `target`. The place must differ from the
+// current one, the op must have its inputs there, and the run's outputs must still be made before their uses.
 bool Moves::can_move(Node run, Node target) const {
     if (target == run || target == profile_.next(run)) return false;
     const int op = profile_.op(run);

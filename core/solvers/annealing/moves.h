@@ -47,7 +47,7 @@ class Moves {
     /// caller must then undo the changes of the profile.
     bool propose(const Acceptance& acceptance = {});
 
-    // The parts of moves. Each returns whether it changed anything.
+    // The parts of moves. Functions that return `bool` say whether they changed anything.
     bool evict_gap(int tensor,
                    std::size_t use);  ///< `use`: index of the use in events(tensor); not 0
     bool evict_at(Node run);          ///< evicts a tensor that is kept during a run
@@ -105,10 +105,10 @@ class Moves {
     std::vector<int> evictable_;        ///< tensors that have bytes and whose producer may run again
     std::vector<double> removal_gain_;  ///< by op: time over output bytes
     Acceptance acceptance_;
-    std::int64_t most_time_ = 0;  ///< longest time of the sequence after the current eviction, ns
+    std::int64_t most_time_ = 0;  ///< limit on the time of the sequence after the current eviction, ns
     std::vector<int> plan_;       ///< ops that the current eviction reruns, in order
-    /// Time that the current eviction adds, ns: that of the reruns planned so far and of those that wait for
-    /// their inputs, minus that of the runs that become useless.
+    /// Time in ns that the current eviction adds: the time of the planned reruns and of the reruns that wait
+    /// for their inputs, minus the time of the runs that become useless.
     std::int64_t planned_time_ = 0;
     std::uint32_t plan_count_ = 0;
     std::vector<std::uint32_t> planned_;  ///< by op: number of the last plan that reruns it

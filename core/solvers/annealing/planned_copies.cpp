@@ -158,8 +158,8 @@ void PlannedCopies::plan_back() {
     }
 }
 
-// Plans the copies before the first run: those of the residents that live on the host and are not away at the
-// start.
+// Plans the copies before the first run. They copy the residents that live on the host and are not away at
+// the start.
 void PlannedCopies::plan_homes() {
     for (const CopyGraph::Resident& resident : graph_.residents) {
         const bool leaves = !profile_.aways_of(resident.first).empty() ||

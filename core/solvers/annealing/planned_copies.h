@@ -4,7 +4,7 @@
 //
 //     PlannedCopies copies(graph, profile, links, false);
 //     profile.set_away(tensor, use);
-//     copies.settle();                       // profile.excess() is now that of the runs with their copies
+//     copies.settle();                       // profile.excess() now takes the copies into account
 //
 // Only runs advance the clock. A tensor is copied out once, after the event (a run that reads or makes it)
 // before its first gap. The copy on the host is valid until the tensor's last gap is over. Copies out are
@@ -110,7 +110,7 @@ class PlannedCopies {
     std::vector<std::int64_t> clock_, place_;  ///< by node
     ByPlace leaving_, coming_;  ///< the gaps, by the last event before the gap and by the use that ends it
     std::vector<Copy> out_, back_;
-    /// By gap: the places from which the tensor is away and from which it is back.
+    /// By gap: the place from which the tensor is away, and the place from which it is back.
     std::vector<std::int64_t> gone_, returns_;
     std::int64_t copied_ = 0, time_ = 0;
     std::int64_t late_ = 0;      ///< time that copies of residents take before the first run, ns

@@ -32,7 +32,7 @@ constexpr std::uint64_t kSeedStride = 0x9e3779b97f4a7c15u;
 constexpr std::uint64_t kLaneStride = 0xd1b54a32d192ed03u;
 constexpr double kRaceShare = 0.5;  // share of the time or moves after which the best lane continues alone
 // All lanes (the annealers of one thread) run this many rounds before the worse half is dropped. After fewer
-// rounds, lanes whose start fits the budget would be ahead of better ones whose start does not.
+// rounds, a lane whose start fits the budget would win against better lanes whose start does not fit.
 constexpr std::size_t kRoundsTogether = 2;
 
 /// Makes a sequence that runs every required op once, in a random order: depth first, with the ops and the

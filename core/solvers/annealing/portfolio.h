@@ -26,12 +26,12 @@ struct PortfolioTask {
     /// A lower bound on the time of schedules within the budget. The search ends when a schedule reaches it.
     std::int64_t least_time = 0;
     /// More sequences to start from, which need not fit the budget. A start of another kind may lead to
-    /// better schedules than the best start does. Each thread runs some cycles from all starts; then it drops
-    /// the worse half repeatedly, and the last start gets all the time left.
+    /// better schedules than the best start does. Each thread runs some cycles from all starts. Then it drops
+    /// the worse half repeatedly, until one start is left and gets the remaining time.
     std::span<const Candidate> others = {};
     /// The number of short cycles that each thread runs first, from the step without reruns and with
-    /// different seeds. Which kind of schedule such a cycle finds is random, so the best two schedules become
-    /// further starts.
+    /// different seeds. It is random which kind of schedule such a cycle finds, so the best two schedules
+    /// become further starts.
     int trials = 0;
     const Repeats* repeats = nullptr;  ///< for moves in all equal blocks at once
     /// Called on the caller's thread with the best schedule so far, when this thread finds a better one and a

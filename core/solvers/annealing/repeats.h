@@ -12,13 +12,13 @@
 namespace rematlas::annealing {
 
 struct Repeats {
-    std::vector<std::int32_t> group;  ///< per op: the group of ops that correspond to it; -1 if there is none
+    std::vector<std::int32_t> group;  ///< per op: the group of ops that correspond to it; -1: no group
     /// Per group: its ops, one of each block, in the graph's order.
     std::vector<std::vector<std::int32_t>> alike;
 };
 
-/// Matches equal blocks op by op. Inside a block that has an equal, no inner blocks are matched (blocks: see
-/// `decompose`). Cost: near linear.
+/// Matches equal blocks op by op. If a block has an equal block, the blocks inside it are not matched
+/// (blocks: see `decompose`). Cost: near linear.
 Repeats repeats_of(const Graph& graph);
 
 }  // namespace rematlas::annealing

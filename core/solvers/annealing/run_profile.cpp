@@ -314,7 +314,8 @@ void RunProfile::measure_most(int id) {
     blocks_[id].most = most;
 }
 
-// Notes that the excess of a block must be counted again, unless the block was and is within the budget.
+// Notes that the excess of the block must be counted again. Notes nothing if the block was within the budget
+// and still is.
 void RunProfile::unsettle(int id) {
     Block& block = blocks_[id];
     if (block.unsettled || (block.over == 0 && block.most + block.offset <= budget_)) return;

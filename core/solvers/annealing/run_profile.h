@@ -6,20 +6,20 @@
 //     profile.remove(node);
 //     profile.undo();                  // back to the last commit()
 //
-// Tensors live as in `cost_of`. The events of a tensor are the runs of its producer, its uses, and for
-// results the end. Between two consecutive events (a gap) a tensor is alive if and only if the second event
-// is a use. At its own events a tensor is always counted. So an edit changes memory only in the gaps that it
-// splits or joins.
+// Tensors have the lifetimes that `cost_of` describes. The events of a tensor are the runs of its producer,
+// its uses, and for results the end. Between two consecutive events (a gap) a tensor is alive if and only if
+// the second event is a use. At its own events a tensor is always counted. So an edit changes memory only in
+// the gaps that it splits or joins.
 //
 // In a gap before a use, a tensor may also be *away*: offloaded, with a copy on the host (`set_away`). Its
 // bytes are then not counted during some runs of the gap. The caller knows how long copies take, and sets
-// which runs these are (`move_away`; planned_copies.h). An edit splits and joins such gaps like all others. A
-// new use reads the copy from the host. A new run of the producer makes the copy unnecessary.
+// which runs these are (`move_away`; planned_copies.h). An edit splits and joins such gaps like all other
+// gaps. A new use reads the copy from the host. A new run of the producer makes the copy unnecessary.
 //
-// The runs are stored in blocks of some dozens. A block has an offset that is added to the memory of all its
-// runs, its maximum, and its excess. So an edit changes the runs of the blocks at the ends of a gap. In the
-// blocks between, it changes only the offset, unless they exceed the budget. Cost of an edit: O(tensors of
-// the op * (block size + number of blocks)).
+// The runs are stored in blocks of some dozens of runs. Each block stores an offset, which is added to the
+// memory of all its runs, and the maximum and the excess of its runs. An edit changes the runs of the blocks
+// at the ends of a gap. In the blocks between, it changes only the offset, unless they exceed the budget.
+// Cost of an edit: O(tensors of the op * (block size + number of blocks)).
 #pragma once
 
 #include <cstdint>
@@ -92,8 +92,8 @@ class RunProfile {
     /// each run. Cost: O(number of blocks + block size).
     std::int64_t excess_between(Node after, Node before, std::int64_t bytes) const;
 
-    /// Says whether no output of the run is used before it is made again, and the op need not run or also
-    /// runs elsewhere.
+    /// Says whether the run has no effect: no output of the run is used before it is made again, and the op
+    /// is not required or has another run.
     bool is_useless(Node run) const;
 
     /// Says whether each input has an event before `before`, and the op may run (again).
@@ -121,8 +121,8 @@ class RunProfile {
     std::span<const Away> aways() const { return aways_; }  ///< index: id
     std::span<const AwayId> aways_of(int tensor) const { return aways_of_[tensor]; }
     AwayId away_before(int tensor, Node use) const;  ///< -1 if the tensor is not away before `use`
-    /// Marks the tensor as away before `use`, a use before which it is not away yet. The tensor's bytes still
-    /// count until `move_away`.
+    /// Marks the tensor as away before `use`. It must not be away there yet. The tensor's bytes still count
+    /// until `move_away`.
     AwayId set_away(int tensor, Node use);
     void set_here(AwayId away);
     /// Sets the runs during which the tensor is away. `first` and `behind` must come after the first event of

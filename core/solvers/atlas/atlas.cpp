@@ -27,7 +27,7 @@ namespace {
 using annealing::PortfolioResult;
 
 // Shares of the time limit.
-constexpr double kStartShare = 0.3;         // for greedy schedules, if one fits already
+constexpr double kStartShare = 0.3;         // for greedy schedules, once one of them fits
 constexpr double kPublishedShare = 0.05;    // for each published solver
 constexpr double kRotorShare = 0.15;        // for rotor; only long chains need so much
 constexpr double kBlockShare = 0.3;         // for the answer of rockmate, whose schedules consist of blocks

@@ -22,7 +22,7 @@ constexpr double kMovesToCoolCopies = 100;  // per op; a cycle with fewer moves 
 constexpr double kLeastCopyHeat = 0.03;
 constexpr std::uint64_t kLaneSeedStride = 0x9e3779b97f4a7c15u;
 constexpr double kCopyPatience =
-    5;  // the race ends after this many times the moves that the best answer took to find
+    5;  // the race ends after this many times the moves that it took to find the best answer
 constexpr double kLeastCycles = 40;
 
 constexpr double kFirstParts[] = {0.92, 0.84,

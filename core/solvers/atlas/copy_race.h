@@ -1,13 +1,13 @@
 // A race of annealers in the search with copies. The annealers ("lanes") begin from several starts and share
-// the time. After each round, only the better ones continue.
+// the time. After each round, only the better lanes continue.
 //
 //     CopyRace race(problem, budget, limits, options, deadline, incumbent);
 //     race.add(graph, state);
 //     race.run({.on_host = &choice});
 //
 // If updates may run on the host, each lane has its own choice of the updates that run there. New lanes start
-// from the best answer, with choices that the host finishes before the end of the step. If the last choice
-// gained nothing, the next one ends earlier by only half as much.
+// from the best answer, with so few updates on the host that the host ends some time before the step does. If
+// the last new lane gained nothing, this time is halved for the next one.
 #pragma once
 
 #include <deque>
@@ -87,7 +87,9 @@ class CopyRace {
     std::size_t begun_ = 0;                    ///< number of lanes that were added
     std::deque<annealing::CopyGraph> shared_;  ///< graphs of lanes that share the updates with the host
     std::optional<Nanoseconds> shared_from_;   ///< best time at the last call of `share_with_host`
-    double step_;  ///< the next lane's work on the host ends before the best time by this part of that time
+    /// The updates on the host in the next lane must end earlier than the best answer, by this part of its
+    /// time.
+    double step_;
     double planned_ = 0;  ///< moves of a lane in one cycle
     Nanoseconds least_time_ = {};
 };

@@ -85,7 +85,8 @@ class CopySearch {
         return told_of_host(std::move(none));
     }
 
-    /// Returns the graph in which every update that can run on the host does so; nothing if no update can.
+    /// Returns the graph in which every update that can run on the host does so. Returns `std::nullopt` if
+    /// none can.
     static std::optional<annealing::CopyGraph> with_updates_on_host(const Problem& problem, Bytes budget) {
         if (class_within(problem.graph, problem.copies.what) < ScheduleClass::with_host_ops)
             return std::nullopt;
@@ -215,9 +216,9 @@ class CopySearch {
             starts_.push_back({graph, annealing::start_of(problem_, *graph, runs)});
     }
 
-    /// Starts from answers for a step in which residents take no bytes. Tensors that the optimizer reads take
-    /// none either, because they are freed early. A part of the budget is reserved for residents that are on
-    /// the device for a while.
+    /// Starts from answers for a step in which residents take no bytes. In this step, tensors that the
+    /// optimizer reads take no bytes either, because they are freed early. A part of the budget is reserved
+    /// for residents that are on the device for a while.
     void start_without_residents() {
         FlatGraph free = problem_.flat;
         free.resident_bytes = 0;

@@ -99,7 +99,7 @@ void Descent::bisect_greedy() {
 void Descent::bisect_blocks(const Problem& problem, const Limits& limits) {
     Limits part = limits;
     part.time = share_of(deadline_.left(), kBlockTableShare);
-    RockmateOptions few;  // only the options of a block with the least memory matter here
+    RockmateOptions few;  // only the block options with the least memory matter here
     few.blocks.bottom = {.saved_limits = 6, .peak_limits = 4, .moves_an_op = 40};
     few.slots = 250;
     const auto blocks = make_rockmate(few)->up_to(problem, Bytes(best_.peak), part);
@@ -115,8 +115,8 @@ void Descent::bisect_blocks(const Problem& problem, const Limits& limits) {
 }
 
 // Anneals from the sequence with the least peak, at a budget a little below that peak. The next step down is
-// longer after a success and shorter after a failure. With a budget far below, so many runs would exceed it
-// that the search would bring none of them within the budget.
+// longer after a success and shorter after a failure. If the budget were far below the peak, so many runs
+// would exceed it that the search would find no schedule within it.
 void Descent::step_down() {
     double step = kFirstStep;
     std::size_t round = 0;

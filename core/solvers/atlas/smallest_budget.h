@@ -8,7 +8,7 @@
 namespace rematlas {
 
 struct SmallestBudget {
-    Bytes peak;  ///< peak of `runs`, which is a budget that works
+    Bytes peak;  ///< peak of `runs`, and so a budget that suffices
     RunSequence runs;
     bool proven = false;  ///< whether it is proven that no schedule has a smaller peak
 };
@@ -21,8 +21,9 @@ SmallestBudget smallest_feasible(const FlatGraph& graph,
                                  const Limits& limits = {.time = std::chrono::seconds(1)},
                                  Bytes enough = Bytes(0));
 
-/// The overload that also tries schedules of `rockmate` at bisected budgets, for a part of the time, if the
-/// step is a sequence of blocks. With many blocks, these schedules have smaller peaks than annealing finds.
+/// Like the overload above, but also tries schedules of `rockmate` at bisected budgets, for a part of the
+/// time, if the step is a sequence of blocks. With many blocks, these schedules have smaller peaks than
+/// annealing finds.
 SmallestBudget smallest_feasible(const Problem& problem,
                                  const Limits& limits = {.time = std::chrono::seconds(1)},
                                  Bytes enough = Bytes(0));

@@ -42,7 +42,7 @@ struct CheckmateLpOptions {
 /// again. The solver tries all thresholds that make a difference, up to 64, and random thresholds. Of the
 /// schedules that exceed the budget, it anneals those with the smallest peaks until they fit. If none of them
 /// fits in the end, it solves the relaxation for smaller budgets. The answer is never worse than the best of
-/// chen-greedy, chen-sqrt and dtr. The only bound is that of the relaxation.
+/// chen-greedy, chen-sqrt and dtr. The relaxation gives the only bound.
 std::unique_ptr<Solver> make_checkmate_lp(const CheckmateLpOptions& options = {});
 extern const SolverEntry checkmate_lp_solver;
 void read_options(OptionReader& reader, CheckmateLpOptions& options);

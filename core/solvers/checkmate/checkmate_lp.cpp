@@ -119,7 +119,7 @@ class Rounding {
         best_.offer(std::move(candidate));
     }
 
-    /// Repairs the schedules that exceed the budget least: anneals each of them until it fits.
+    /// Repairs the schedules that exceed the budget by the fewest bytes: anneals each of them until it fits.
     void repair() {
         std::sort(over_.begin(), over_.end(), [](const Candidate& a, const Candidate& b) {
             return std::pair(a.peak, a.time) < std::pair(b.peak, b.time);
@@ -140,8 +140,8 @@ class Rounding {
         }
     }
 
-    /// Returns the thresholds to try: the shares of tensors that occur in the solution, or an evenly spaced
-    /// selection of these shares if there are more than `kThresholds`.
+    /// Returns the thresholds to try: the shares that occur in the solution, or an evenly spaced selection of
+    /// them if there are more than `kThresholds`.
     static std::vector<double> thresholds(const StagedModel& model, const std::vector<double>& values) {
         std::set<double> shares{0.5, 1.0};
         for (double share : model.kept_shares(values))
@@ -160,7 +160,7 @@ class Rounding {
     const Deadline deadline_;
     Incumbent best_;
     std::vector<Candidate> over_;  ///< rounded schedules that exceed the budget
-    bool rounded_ = false;         ///< a rounded schedule fits the budget, with or without repair
+    bool rounded_ = false;         ///< whether a rounded schedule fits the budget, perhaps after a repair
 };
 
 Answer solve_by_checkmate_lp(const Problem& problem, Bytes budget, const Limits& limits,

@@ -12,14 +12,14 @@
 namespace rematlas::hierarchical {
 
 /// A schedule of a block in two parts: the runs before `outside` (the op that stands for the ops of other
-/// blocks, see `Subproblem`) and the runs after it. No count of bytes includes the tensors that the block is
+/// blocks, see `Subproblem`) and the runs after it. Byte counts do not include the tensors that the block is
 /// given. Between the two parts the step holds `saved` bytes and the tensors in `held` for this block.
 struct BlockOption {
     RunSequence forward, backward;  ///< ops of the block's subproblem
     std::int64_t forward_time = 0, backward_time = 0;
     std::int64_t forward_peak = 0;     ///< bytes, including the tensors that the first part makes
     std::int64_t backward_peak = 0;    ///< bytes, including the saved, held and received tensors
-    std::int64_t saved = 0;            ///< bytes of tensors kept between the parts that no other block reads
+    std::int64_t saved = 0;            ///< bytes kept between the parts in tensors that no other block reads
     std::vector<std::int32_t> held;    ///< tensors of `Subproblem::passed_on` that the second part needs
     std::vector<std::int32_t> reread;  ///< indices into `Subproblem::given`: tensors that the second part
                                        ///< reads
@@ -55,12 +55,12 @@ void keep_best(std::vector<BlockOption>& options);
 /// Returns the option that runs each op once.
 BlockOption keep_all_option(const Subproblem& block);
 
-/// Says whether the op runs only for its effect, because nothing reads its outputs. `op` must be a required
-/// forward op.
+/// Says whether the op runs only for its effect: no op reads its outputs, and none of them is a result. `op`
+/// must be a required forward op.
 bool runs_for_its_effect(const Subproblem& block, int op);
 
-/// Returns the forward pass that saves nothing. It runs each op once that has an effect or that is needed for
-/// the passed-on tensors.
+/// Returns the forward pass that saves nothing. Each op that has an effect, or on which a passed-on tensor
+/// depends, runs once.
 BlockOption advance_option(const Subproblem& block);
 
 }  // namespace rematlas::hierarchical

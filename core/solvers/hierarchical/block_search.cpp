@@ -26,7 +26,7 @@ class BlockSearch {
           beside_(bytes_beside(block)) {}
 
     /// Returns the best sequence for the limits. The search starts from the option in `known` that exceeds
-    /// the limits least.
+    /// the limits by the fewest bytes.
     BlockOption solve(std::int64_t saved, std::int64_t peak, const std::vector<BlockOption>& known) {
         // The workspace of `outside` is set to the bytes that the limits leave free, so that a schedule that
         // saves more than `saved` bytes exceeds the limit on the peak.
@@ -102,8 +102,8 @@ bool has_choice(const Subproblem& block) {
     return false;
 }
 
-/// The result of a search for a pair of limits. It also answers each tighter pair within which its saved
-/// bytes and its peak lie.
+/// The result of a search for a pair of limits. It is also the answer for each tighter pair of limits that
+/// its saved bytes and its peak do not exceed.
 struct Answered {
     std::int64_t saved_limit, peak_limit, saved, peak;
 

@@ -26,8 +26,8 @@ struct BlockSearchOptions {
 };
 
 /// Runs the solver for each pair of limits, unless an earlier result answers the pair. Each search starts
-/// from the known option that exceeds the limits least. The first known option runs each op once. Equal seeds
-/// give equal options unless the deadline ends the search.
+/// from the known option that exceeds the limits by the fewest bytes. The first known option runs each op
+/// once. Equal seeds give equal options unless the deadline ends the search.
 BlockOptions search_options(const Subproblem& block, const BlockSearchOptions& options, std::uint64_t seed,
                             const Deadline& deadline);
 

@@ -24,8 +24,8 @@ std::vector<std::uint8_t> forward_ops(const FlatGraph& flat, const TrainingTree&
     return forward;
 }
 
-/// Bytes of gradients that the backward groups of the stages make for other groups or as results, by stage. A
-/// result of the step stays until the end of the step. It is counted once, in the group that makes it.
+/// Bytes of gradients, by stage. The group of a stage is its backward ops. A result of the step stays until
+/// the end of the step. It is counted once, in the group that makes it.
 struct Gradients {
     explicit Gradients(std::size_t stages)
         : left(stages, 0), received(stages, 0), passing(stages, 0), received_left(stages, 0) {}
@@ -105,8 +105,8 @@ class StageWriter {
         return way;
     }
 
-    /// Returns the forward runs that make the tensors that the second part reads. Without `passed_on`, the
-    /// passed-on tensors exist already, so the runs need not make them.
+    /// Returns the forward runs that make the tensors that the second part reads. If `passed_on` is false,
+    /// the passed-on tensors exist already, so the runs need not make them.
     RunSequence what_is_read(const BlockOption& option, bool passed_on) const {
         const FlatGraph& flat = block_.flat;
         if (block_.outside < 0) return is_last_ ? option.forward : RunSequence{};

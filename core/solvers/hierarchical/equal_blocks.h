@@ -22,8 +22,8 @@ struct CanonicalBlock {
 
 /// Puts the ops into an order in which they can run. Among the ops that can come next, the op with the least
 /// hash comes first. The hash covers everything before and after the op (Weisfeiler and Leman, 1968, along
-/// the edges of a DAG). Ops with equal hashes, such as those of equal branches, keep their order. So two
-/// equal blocks may get different structures, but different blocks never get equal structures. Cost: n log n.
+/// the edges of a DAG). Ops with equal hashes, such as ops of equal branches, keep their order. So two equal
+/// blocks may get different structures, but different blocks never get equal structures. Cost: n log n.
 CanonicalBlock canonical(const Subproblem& block);
 
 /// Returns the sum of the absolute differences between `times` and `of`, as a share of the sum of `of`.

@@ -28,8 +28,8 @@ constexpr double kBlockShare = 0.6;                      // share of the remaini
 // by these factors. The second factor is tried only if the first improved the schedule.
 constexpr std::uint64_t kTopMoves[] = {2, 6};
 
-/// The data that solves of one problem at several budgets share. Each part is computed when a solve first
-/// needs it, within the limits of that solve.
+/// The data that the calls of `solve` for one problem share, whatever their budgets. Each part is computed
+/// when a call first needs it, within the limits of that call.
 class Shared {
   public:
     /// Keeps a reference to `options`.

@@ -146,8 +146,8 @@ void LevelModel::add_stage(int stage) {
     add_memory(stage);
 }
 
-/// Adds rows for the tensors that the visits of the stage read. Each such tensor was kept for the stage or is
-/// made earlier in the stage.
+/// Adds rows for the tensors that the visits of the stage read. Each such tensor must have been kept for the
+/// stage or be made earlier in the stage.
 void LevelModel::add_reads(int stage) {
     const auto need = [&](const Sum& reader, int tensor) {
         Sum lacking = reader;

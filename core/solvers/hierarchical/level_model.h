@@ -1,11 +1,11 @@
 // The mixed-integer program of one level (H-ILP: Gusak et al., ICML 2025). It decides in which stages each
 // block runs, and with which option.
 //
-// The class of schedules: the first forward visits of the blocks have a stage each, in order. The next stage
-// is that of `outside`, and then each backward visit has a stage, in reverse order. Before its own visit, a
-// stage may run blocks forward again, in order and each at most once. A block is saved once. Memory is
-// counted as in `Level::cost_of`: a tensor is freed after a visit if no later visit of the stage needs it and
-// the next stage does not keep it.
+// The class of schedules: each block's first forward visit has its own stage, in the order of the blocks. The
+// next stage belongs to `outside`. Then each backward visit has its own stage, in reverse order. Before its
+// own visit, a stage may run blocks forward again, in order and each at most once. A block is saved once.
+// Memory is counted as in `Level::cost_of`: a tensor is freed after a visit if no later visit of the stage
+// needs it and the next stage does not keep it.
 #pragma once
 
 #include <cstdint>

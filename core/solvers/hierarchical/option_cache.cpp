@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// This version must be increased when the options of an equal block may change. Files of older versions are
-/// then no longer used.
+/// Increase this version when a change of the program may change the options of a block. Files of older
+/// versions are then no longer used.
 constexpr std::string_view kCacheVersion = "rematlas options 2\n";
 constexpr std::size_t kDigest = 64;  // hexadecimal digits
 constexpr std::string_view kSuffix = ".options";

@@ -80,7 +80,7 @@ void AwayProgramme::add_made() {
 }
 
 /// Adds the tensors, such as gradients, whose last readers are ops on the host. These tensors leave the
-/// device for good after their last use there.
+/// device for good after their last use on the device.
 void AwayProgramme::add_read_on_host() {
     std::vector<int> last(flat_.tensor_count, kStart);
     for (int run = 0; run < lives_.run_count(); ++run)

@@ -6,15 +6,15 @@
 //     programme.rounded(answer->values);         // a decision for each gap
 //
 // A tensor is away while it is on the host and not on the device. The runs are cut into stages with equal
-// numbers of runs. A stage for the start comes before them and a stage for the end after them. Gaps that
-// begin and end in the same stages form one item, and any fraction of an item may be away (copy_flows.h has
-// the rows). Residents that are touched in the same stages form a group, and a fraction of the group lives on
-// the host. This fraction is away at the start and after the group's last event. Until a resident is changed,
-// it need not be copied to the host. If it is never changed, the host has a copy in any case. Tensors whose
-// last readers are ops on the host leave the device for good. A step lasts at least until the host is
-// done: from the stage of each host op on, the stages take at least the time of all remaining host ops. The
-// memory of a stage is the most that its runs need if all tensors stay, minus the bytes that are away.
-// Rounding moves at least the fraction of each item, in whole tensors, so the budget is kept exactly.
+// numbers of runs; the start and the end of the step have a stage each. Gaps that begin and end in the same
+// stages form one item, and any fraction of an item may be away (copy_flows.h has the rows). Residents that
+// are touched in the same stages form a group, and a fraction of the group lives on the host. This fraction
+// is away at the start and after the group's last event. Until a resident is changed, it need not be copied
+// to the host. If it is never changed, the host has a copy in any case. Tensors whose last readers are ops on
+// the host leave the device for good. A step lasts at least until the host is done: from the stage of each
+// host op on, the stages take at least the time of all remaining host ops. The memory of a stage is the most
+// that its runs need if all tensors stay, minus the bytes that are away. Rounding sends away at least the
+// fraction of each item, in whole tensors, so the budget is kept exactly.
 #pragma once
 
 #include <cstdint>

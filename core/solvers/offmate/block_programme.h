@@ -1,5 +1,5 @@
-// OffMate's integer program: it chooses an option for each block of the step, and the bytes that are on the
-// host meanwhile.
+// OffMate's integer program: it chooses an option for each block of the step, and how many bytes are on the
+// host in each stage.
 //
 //     const BlockProgramme programme(graph, flat, level, blocks, placed_runs, limits);
 //     const Result<MilpAnswer> answer = solve_milp(library, programme.milp(), {});
@@ -8,19 +8,18 @@
 // Source: OffMate (2024; core/solvers/offmate/offmate.h). Each block runs forward once, with an option that
 // saves some of its tensors and makes others again, and backward once. So all recomputation is part of the
 // options. "Away" means on the host and not on the device.
-// Columns, besides those of copy_flows.h:
+// Columns, besides the columns of copy_flows.h:
 //     x[b,k]   integer: block b runs with option k; exactly one k for each block
 //     u[t,r]   1 if tensor t, which a block passes on, is needed by its backward reader r or a later reader
 //     a[b]     bytes saved by block b that are away between the block's forward and backward run
 //     c[t]     bytes of a passed-on tensor t that are away between its last forward and first backward reader
 //     h[g]     fraction of group g that lives on the host; a group has residents touched in the same stages
-//     i[g,j]   fraction of group g that is away between stage j of these stages and the next
+//     i[g,j]   fraction of group g that is away between the j-th of these stages and the next
 // The stages are the start, the forward runs of the blocks, their backward runs in reverse order, each with
-// the optimizer's ops that follow it, and the end. The compute time of a stage is that of the chosen options.
+// the optimizer's ops that follow it, and the end. The compute time of a stage depends on the chosen options.
 // Its bytes are all residents and the bytes that Level::cost_of counts for the options. A tensor made by a
-// backward run exists until its last reader; results may end on the host. In the schedule of a solution,
-// parts of tensors may be copied. The linear program on the runs (away_programme.h) then decides about whole
-// tensors.
+// backward run exists until its last reader; results may end on the host. A solution may copy parts of
+// tensors. The linear program on the runs (away_programme.h) then decides about whole tensors.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,9 @@ namespace rematlas::offmate {
 struct Place {
     bool on_device = false, on_host = false;
     bool lives_on_host = false;  ///< whether the host holds bytes for the tensor during the whole step
-    int to_host = -1, to_device = -1, host_op = -1, host_write = -1;  ///< last copies and ops; -1: none
+    /// Numbers in the queues: the last copies, the last op on the host that uses the tensor, and the last op
+    /// on the host that changes or makes it. -1: none.
+    int to_host = -1, to_device = -1, host_op = -1, host_write = -1;
 };
 
 class ClockedPlaces {

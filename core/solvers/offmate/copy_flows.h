@@ -12,7 +12,7 @@
 // single tensors follow from two sums: the bytes released so far, and the bytes due from a stage on (as for
 // one machine with release times or deadlines).
 //
-// Columns, for each stage s, besides those of the caller:
+// Columns, for each stage s, besides the caller's columns:
 //     time[s]    time of the stage; the sum of these is the objective
 //     away[s]    bytes that are away by decision, even if they have not left yet or are already back
 //     out[s], in[s]     bytes that the links move during the stage
@@ -59,8 +59,8 @@ struct Rates {
 };
 
 /// Returns the rates. `bytes` and `copies` are the total bytes and the number of all tensors that could be
-/// copied, from which each byte gets its share of the latency. The scales are units of the linear program for
-/// a byte and for a nanosecond.
+/// copied; the latency of all copies is spread over these bytes. `byte_scale` and `time_scale`: the units of
+/// the linear program for one byte and for one nanosecond.
 Rates rates_of(const Links& links, double bytes, double copies, double byte_scale, double time_scale);
 
 class CopyFlows {
@@ -70,9 +70,8 @@ class CopyFlows {
 
     struct Item {
         Sum bytes;
-        int leaves = -1;  ///< the last stage before the gap that has the bytes; -1: no stage
-        int returns = 0;  ///< the first stage after the gap that has the bytes; the number of stages: no
-                          ///< stage
+        int leaves = -1;  ///< the last stage that has the bytes before the gap; -1: none
+        int returns = 0;  ///< the first stage that has the bytes after the gap; the number of stages: none
         bool out = true;  ///< whether the bytes must be copied to the host
         bool in = true;   ///< whether the bytes must be copied back
     };

@@ -128,7 +128,7 @@ class StepWriter {
     }
 
     /// Starts copies to the host as long as the link would otherwise be idle before the run ends. The tensor
-    /// that is needed last goes first. A tensor that would not be back in time stays.
+    /// whose next use is latest is offloaded first. A tensor that would not be back in time stays.
     void offload_waiting(int run) {
         const std::int64_t idle_until = places_.now() + time_of(run);
         while (places_.link_busy_until() < idle_until) {
@@ -147,8 +147,7 @@ class StepWriter {
                clock_[static_cast<std::size_t>(leaves_[t].back)] + late;
     }
 
-    /// Returns, among the accepted tensors that wait for the link, the one that is needed last; -1 if there
-    /// is none.
+    /// Returns the accepted waiting tensor whose next use is latest; -1 if there is none.
     template <class Accepts>
     int latest_back(const Accepts& accepts) {
         std::erase_if(waiting_, [&](int t) { return !leaves_[t].waits; });
@@ -239,7 +238,7 @@ class StepWriter {
         return clock_[static_cast<std::size_t>(run) + 1] - clock_[static_cast<std::size_t>(run)];
     }
 
-    /// Returns the bytes that the run needs besides existing tensors and those that will be fetched for it.
+    /// Returns the bytes that the run needs besides existing tensors and tensors that will be fetched for it.
     std::int64_t needed_by(int run) const { return run < lives_.run_count() ? lives_.made_bytes(run) : 0; }
 
     // Runs --------------------------------------------------------------------------------------------------

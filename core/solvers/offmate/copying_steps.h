@@ -9,8 +9,8 @@
 // before it comes back. If a run needs the memory earlier, the free waits for the copy. Tensors are fetched
 // in the order in which they are read: as soon as there is room (`eager`), or as late as they still arrive in
 // time. A tensor that was not fetched ahead is fetched for the run that reads it, and this run then waits. So
-// the bytes on the device stay within the budget if those of Lifetimes::memory do, and no tensor is touched
-// while it is copied.
+// the bytes on the device stay within the budget if the bytes of Lifetimes::memory do, and no tensor is
+// touched while it is copied.
 #pragma once
 
 #include <cstdint>

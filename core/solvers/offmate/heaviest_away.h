@@ -1,5 +1,5 @@
-// Decides which tensors are moved to the host, so that all runs fit the budget. The decision may start from
-// nothing or from another decision that exceeds the budget.
+// Decides which tensors are moved to the host, so that all runs fit the budget. The search starts from a
+// given decision that still exceeds the budget; this can be the decision to move nothing.
 #pragma once
 
 #include <cstdint>

@@ -120,8 +120,8 @@ std::vector<char> Lifetimes::least_away() const {
 
 std::vector<std::int64_t> Lifetimes::memory(const std::vector<char>& away) const {
     const auto end = static_cast<std::size_t>(run_count() + 1);  // places: the start, the runs, the end
-    std::vector<std::int64_t> bytes(end + 2, 0);                 // first the changes from place to place;
-                                                                 // summed up at the end
+    std::vector<std::int64_t> bytes(end + 2, 0);                 // first the differences between places,
+                                                                 // then their sums
     const auto add = [&](std::size_t from, std::size_t behind, std::int64_t more) {
         bytes[from] += more;
         bytes[behind] -= more;

@@ -4,10 +4,10 @@
 //     std::vector<char> away(lives.gaps.size(), 0);          // a decision for each gap
 //     std::vector<std::int64_t> memory = lives.memory(away); // [0]: start; [i + 1]: run i; last: end
 //
-// Tensors live as in run sequences (schedule/run_sequence.h): a tensor is kept between two events (runs that
-// make, read or change it) if the second event reads it. The time between two such events is a gap. A
-// resident also has a gap from the start to its first event and a gap from its last event to the end. The
-// resident is on the host in both of these gaps or in neither.
+// Tensors have the same lifetimes as in run sequences (schedule/run_sequence.h): a tensor is kept between two
+// events (runs that make, read or change it) if the second event reads it. The time between two such events
+// is a gap. A resident also has a gap from the start to its first event and a gap from its last event to the
+// end. The resident is on the host in both of these gaps or in neither.
 #pragma once
 
 #include <cstdint>
@@ -96,7 +96,7 @@ class Lifetimes {
     struct Open {
         std::int32_t run = kStart, touch = -1;
         bool there = false;    ///< whether the tensor's value exists, on the device or on the host
-        bool on_host = false;  ///< whether an op on the host made the tensor, or has changed it since
+        bool on_host = false;  ///< whether an op on the host made the tensor, or changed it after `run`
     };
     void add_device_run(int run, std::vector<char>& has_run);
     void add_host_run(int run);

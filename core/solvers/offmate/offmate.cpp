@@ -22,7 +22,7 @@ using hierarchical::Level;
 constexpr double kTableShare = 0.3;      // share of the time for options of blocks
 constexpr double kSequenceShare = 0.25;  // share of the remaining time for sequences at larger budgets
 constexpr double kHostShares[] = {1, 0.75, 0.5, 0.25};  // shares of the optimizer's ops that run on the host
-constexpr double kFirstShareStep = 0.125;  // first distance to the shares that are tried after these
+constexpr double kFirstShareStep = 0.125;  // first distance from the best of these to the shares tried next
 constexpr double kLeastShareStep = 0.015;
 
 /// Makes the solver without copies: Rockmate, or HiRemate if the step is no sequence of blocks.
@@ -104,7 +104,7 @@ class Search {
     }
 
     /// Returns the runs with the optimizer's ops inserted. Of the ops that can run on the host, the first
-    /// ones do, as many as `host_share_` says.
+    /// ones do; `host_share_` is their share.
     std::vector<PlacedRun> placed(const RunSequence& runs) const {
         const Graph& graph = problem_.graph;
         std::vector<char> on_host(graph.ops.size(), 0);
@@ -159,7 +159,8 @@ class Search {
     }
 
     /// Tries sequences that the solver without copies finds for a range of budgets. The range begins at the
-    /// budget, or at the least budget that works without copies. Then tries budgets near the best one.
+    /// budget, or at the least budget for which there is a schedule without copies. Then tries budgets near
+    /// the best one.
     void try_sequences() {
         const Problem plain{problem_.graph, part_};
         const Bytes most(cost_of(part_, required_once(part_)).peak);

@@ -11,14 +11,14 @@
 // (block_programme.h). This program may split tensors, and its stages are whole blocks, so two more steps
 // make its choice exact. First, the solution of a linear program on the runs is rounded to whole tensors so
 // that the budget is kept (away_programme.h). Second, the steps and their copies are written while a clock
-// follows them (copying_steps.h). Other sequences of runs are tried as well: those that Rockmate finds for
-// larger budgets (HiRemate if the step is no sequence of blocks), because copies may make up for the
-// difference. In these sequences blocks may run forward several times. Ops of the optimizer run right after
-// the backward pass of the parameters that they update, with their states streamed through the device. A
-// share of these ops may run on the host instead; the share is chosen so that the step is fastest. At the
-// end, changes of single tensors are tried (`trials`). The answer is approximate. It is never worse than the
-// answer of Rockmate (HiRemate) without copies, which is one of the candidates. If nothing may be copied, the
-// answer is this candidate.
+// follows them (copying_steps.h). Other sequences of runs are tried as well. Rockmate (HiRemate if the step
+// is no sequence of blocks) finds them for larger budgets, because copies may make up for the difference. In
+// these sequences blocks may run forward several times. Ops of the optimizer run right after the backward
+// pass of the parameters that they update, with their states streamed through the device. A share of these
+// ops may run on the host instead; the share is chosen so that the step is fastest. At the end, changes of
+// single tensors are tried (`trials`). The answer is approximate. It is never worse than the answer of
+// Rockmate (HiRemate) without copies, which is one of the candidates. If nothing may be copied, the answer is
+// this candidate.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ struct OffmateOptions {
                                  ///< cpu_optimize)
     int sequences = 8;  ///< number of larger budgets for which sequences of runs are tried; as many again are
                         ///< tried near the best one
-    int trials = 3000;  ///< trials of changes to single tensors at the end
+    int trials = 3000;  ///< how many changes of single tensors are tried at the end
     ProgrammeLimits programme{.time = std::chrono::seconds(5)};
 };
 

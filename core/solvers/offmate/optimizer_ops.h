@@ -21,8 +21,8 @@ struct PlacedRun {
     bool operator==(const PlacedRun&) const = default;
 };
 
-/// Says whether only ops of the optimizer later read or change the tensors that ops of the optimizer make or
-/// change. If not, this folder plans only the graph's order of the ops.
+/// Says whether no op outside the optimizer reads or changes a tensor after an op of the optimizer has made
+/// or changed it. If this is false, the functions of this folder plan only the graph's order of the ops.
 bool optimizer_is_last(const Graph& graph, const FlatGraph& flat);
 
 /// Returns the graph without required ops of the optimizer. The tensors that these ops read become results.

@@ -139,7 +139,7 @@ class ChainReader {
 
     /// Assigns each backward op to a stage that has everything that the op reads: tensors of the stage and
     /// the boundary before the stage. If there is no such stage, the op joins the highest stage whose tensors
-    /// it reads. An op never joins a stage above those of the backward ops that it depends on.
+    /// it reads. An op never joins a stage above the stages of the backward ops that it depends on.
     void assign_backward() {
         const int n = static_cast<int>(chain_.stages.size());
         for (int op = 0; op < flat_.op_count; ++op) {

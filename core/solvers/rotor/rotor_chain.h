@@ -29,7 +29,8 @@ struct RotorWay {
 };
 
 /// Stage i of 1 .. n makes the boundary tensor a_i from a_(i-1); a_0 is resident. The backward group of a
-/// stage runs after the groups of the stages above it. Rotor knows one way to run a stage, Rockmate many.
+/// stage is its backward ops. It runs after the groups of the stages above (i + 1 .. n). Rotor knows one way
+/// to run a stage, Rockmate many.
 struct RotorStage {
     std::vector<std::int32_t> advance;  ///< ops that make a_i from a_(i-1)
     std::vector<std::int32_t> first;    ///< ops that the first forward run of the stage adds to its list

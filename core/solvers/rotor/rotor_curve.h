@@ -50,8 +50,8 @@ class RotorLevel {
 class RotorCurve final : public Solver {
   public:
     /// Fills tables for budgets up to `largest`, one chain after the other. The last table that was filled in
-    /// time answers, so a short chain may be filled before a long one. `slots`: see RotorTable. `name` is
-    /// that of the solver that uses the curve.
+    /// time answers, so a short chain may be filled before a long one. `slots`: see RotorTable. `name`: the
+    /// name of the solver that uses the curve.
     RotorCurve(std::string_view name, const Problem& problem, std::vector<RotorChain> chains, Bytes largest,
                int slots, const Deadline& deadline);
     std::string_view name() const override { return name_; }

@@ -331,10 +331,11 @@ void RotorTable::merge_better() {
     part_.swap(merged_);
 }
 
-/// Returns the steps of the current part without those that gain too little; the first `exact_` steps are all
-/// kept. A gain is too little if it is below a share of the time that the last kept step takes beyond `least`
-/// (the time with everything kept), or below a smaller share of the whole time. The remaining steps have
-/// exact bytes and times, and do not depend on steps with more bytes.
+/// Returns the steps of the current part without the steps that gain too little; the first `exact_` steps are
+/// all kept. A later step must be faster than the last kept step by (last - least) / f, but this gain is
+/// never required to exceed last / (8 f) and never less than last / (40 f), where `least` is the time with
+/// everything kept and f is `fineness_`. The remaining steps have exact bytes and times, and do not depend on
+/// steps with more bytes.
 TradeOffs RotorTable::thinned(std::int64_t least) {
     std::size_t kept = 0;
     std::int64_t last = kNever;

@@ -24,7 +24,7 @@ using TradeOffs = std::vector<TradeOff>;  ///< sorted: bytes rise, time falls
 /// program reads.
 class EqualParts {
   public:
-    /// Cost: stages^2 / 2 steps, and a number of 4 bytes for each step.
+    /// Cost: stages^2 / 2 steps, and 4 bytes for each step.
     explicit EqualParts(const std::vector<RotorStage>& stages);
 
     /// Returns the number of a part, from 0 to `count` - 1. Equal parts have equal numbers.
@@ -50,16 +50,17 @@ class EqualParts {
 ///
 /// Two parts are equal if their stages are equal one by one in all bytes and times; equal parts are solved
 /// once. A chain of n equal stages has about 2 n different parts instead of n^2 / 2, because parts that end
-/// at the loss differ from the others.
+/// at the loss differ from all other parts.
 class RotorTable {
   public:
     static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-    /// Which splits of a part into two parts are tried. `all`: all of them. `near`: for a part of at most 16
-    /// stages, all of them. For a longer part, only the splits that the tables already use for the part
-    /// without its first stage or without its last stage, and only with at least as many bytes as there. With
-    /// `near`, the first `slots` steps of a list are also left out if they gain little. `by_size`: `all` if
-    /// `splits()` times the largest number of ways of a stage is at most `kMostSplits`, else `near`.
+    /// Which splits of a part into two parts are tried. `all`: all splits. `near`: all splits of a part of at
+    /// most 16 stages. In a longer part, only the splits that the tables already use for the part without its
+    /// first stage or without its last stage, and only with at least the bytes from which on they are used
+    /// there. With `near`, the first `slots` steps of a list are also left out if they gain little.
+    /// `by_size`: `all` if `splits()` times the largest number of ways of a stage is at most `kMostSplits`,
+    /// else `near`.
     enum class Splits { all, near, by_size };
 
     /// `stages` must outlive the table.
@@ -152,7 +153,7 @@ class RotorTable {
     std::vector<std::vector<Split>> absent_at_, present_at_;  ///< by part: the splits that its steps use;
                                                               ///< empty if all splits are tried
     std::vector<Step> part_, better_, merged_;                ///< steps of the current part
-    std::vector<std::int64_t> worth_;  ///< for `offer_near_splits`, by next stage: `Split::bytes`, or kNever
+    std::vector<std::int64_t> worth_;  ///< for `offer_near_splits`, by `next` - s: `Split::bytes`, or kNever
 };
 
 /// Returns the runs that the table chooses for the whole chain within `bytes`.

@@ -186,8 +186,8 @@ class Player {
     const FlatGraph& flat_;
     const std::vector<Region>& regions_;
     const SaveSet& save_set_;
-    std::vector<int> region_of_;                       ///< by op: the checkpointed region, or -1
-    std::vector<std::int32_t> again_at_, run_at_;      ///< by op: moments, or -1
+    std::vector<int> region_of_;                   ///< by op: the checkpointed region, or -1
+    std::vector<std::int32_t> again_at_, run_at_;  ///< by op: moments of its rerun and first run; -1: none
     std::vector<std::int32_t> node_begin_, node_end_;  ///< by op: first and last op of its autograd node
     std::vector<std::int32_t> first_use_, again_use_;
     std::vector<std::vector<std::int32_t>> dying_;

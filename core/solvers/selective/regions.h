@@ -30,10 +30,11 @@ struct Region {
 };
 
 /// Returns the regions in the order of their first ops, parents before children. A module is no region if its
-/// ops are not consecutive or run several times, if one of them may run only once, if none of them would have
-/// to run again, or if a tensor that the module reads is overwritten. A list of modules is no region either,
-/// because it is never called. It is recognized by its children: their names are numbers, and they have
-/// modules of their own or many ops. Cost: linear, times the depth of the modules.
+/// ops are not consecutive, if it is called several times, if one of its ops may run only once (except for
+/// `only_counts`), if none of its ops would have to run again, or if a tensor that the module reads is
+/// overwritten. A list of modules is no region either, because it is never called. It is recognized by its
+/// children: their names are numbers, and they have modules of their own or many ops. Cost: linear, times the
+/// depth of the modules.
 std::vector<Region> checkpoint_regions(const Graph& graph, const FlatGraph& flat);
 
 /// Returns, by op, whether its outputs can be saved. Such an op has outputs, overwrites nothing, and draws no

@@ -1,5 +1,5 @@
-// The choices of what to save in checkpointed regions, as the items of a knapsack with a limit for each
-// moment.
+// The choices of ops to save, and of regions to leave without checkpointing, as the items of a knapsack with
+// a memory limit at each moment.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct HeldBytes {
 struct SaveItem {
     std::vector<std::int32_t> ops = {};  ///< ops that are saved; empty if the item takes a whole region out
                                          ///< of checkpointing
-    int region = -1;                     ///< the region that is taken out; -1 for a group of ops
+    int region = -1;                     ///< region that is taken out or contains the op; -1: group of ops
     std::int64_t time = 0;               ///< ns of the ops that do not run again if the item is taken
     std::vector<HeldBytes> held = {};
 };

@@ -97,8 +97,8 @@ class Search {
         return all;
     }
 
-    /// Returns all sets of regions in which no region contains another one. Returns nothing if these sets,
-    /// each with every choice of ops to save, are too many to try all.
+    /// Returns all sets of regions in which no region contains another one. Returns an empty list if these
+    /// sets, with all choices of ops to save in them, are too many to try all.
     std::vector<std::vector<int>> all_choices() const {
         std::vector<std::vector<int>> sets;
         if (class_.by_selectors) {

@@ -1,9 +1,9 @@
 // Searches for save sets: which regions to checkpoint, and which ops to save in them.
 //
-// If the regions are fixed, saving the outputs of an op takes their bytes from the moment at which they would
+// If the regions are fixed, saving the outputs of an op holds their bytes from the moment at which they would
 // die in the forward pass to the op's rerun. It gains the time of the rerun, whatever else is saved. So the
 // best save set is the solution of a knapsack problem with a memory limit at each moment. Leaving a region
-// without checkpointing is also an item: it takes the bytes of all tensors that backward reads, and gains the
+// without checkpointing is also an item: it holds the bytes of all tensors that backward reads, and gains the
 // time of the whole rerun.
 //
 // If there are few choices, all are tried, and the answer is the best of its class. Otherwise the items are

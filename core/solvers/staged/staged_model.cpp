@@ -69,8 +69,8 @@ StagedModel::StagedModel(const FlatGraph& graph, std::int64_t budget, const Stag
     }
     limit_reruns(options.most_time.value_or(options.below) - base);
     add_columns();
-    // Times are integers, so adding half a nanosecond admits no further schedule, and a rounding error cuts
-    // off none.
+    // Times are integers, so half a nanosecond more admits no further schedule. It prevents that a rounding
+    // error excludes a schedule.
     if (options.most_time) add_time_row((static_cast<double>(*options.most_time - base) + 0.5) * time_scale_);
     for (int stage = 0; stage < static_cast<int>(ops_.size()) && !options.stop.stop_requested(); ++stage)
         add_stage(stage, options.held.empty() ? StageBytes{} : options.held[stage]);

@@ -68,14 +68,14 @@ class StagedModel {
     static std::int64_t byte_unit(const FlatGraph& graph);
 
     /// Cost: about (ops squared + ops times uses) columns and as many rows. Times are scaled so that the step
-    /// without recomputation is 1,000, bytes so that the budget less the residents is 1,000.
+    /// without recomputation takes 1,000. Bytes are scaled so that the budget minus the residents is 1,000.
     StagedModel(const FlatGraph& graph, std::int64_t budget, const StagedModelOptions& options = {});
 
     const MilpModel& milp() const { return milp_; }
 
-    /// Returns the time in nanoseconds of the schedule with that objective.
+    /// Returns the time in nanoseconds of the schedule that has this objective.
     double time_of(double objective) const { return objective / time_scale_; }
-    /// Returns the peak in bytes of the schedule with that objective. The model must minimize the peak.
+    /// Returns the peak in bytes of the schedule that has this objective. The model must minimize the peak.
     double peak_of(double objective) const {
         return static_cast<double>(graph_.resident_bytes) + objective / byte_scale_;
     }

@@ -33,7 +33,7 @@ class CudaCopies final : public CopyQueues {
     void copy_in(void* device, const void* host, std::size_t bytes) override {
         copy(device, host, bytes, cudaMemcpyHostToDevice, in_);
     }
-    /// `work` runs on a thread of the driver when the stream reaches it; it must not call the driver.
+    /// `work` runs on a thread of the CUDA driver, in the order of the stream. It must not call CUDA.
     void run(std::function<void()> work) override {
         const c10::cuda::CUDAGuard guard(index_);
         auto call = std::make_unique<std::function<void()>>(std::move(work));

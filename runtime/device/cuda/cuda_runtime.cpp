@@ -59,8 +59,8 @@ class CudaMarks final : public Marks {
         C10_CUDA_CHECK(cudaEventRecord(events_.at(placed_), c10::cuda::getCurrentCUDAStream(index_)));
         ++placed_;
     }
-    /// Sums the times between neighbouring marks, because a float in milliseconds would lose microseconds of
-    /// a long step.
+    /// Sums the times between neighbouring marks: CUDA returns milliseconds as a float, which would not
+    /// resolve microseconds in the time of a long step.
     std::vector<std::int64_t> read() override {
         if (placed_ > 0) C10_CUDA_CHECK(cudaEventSynchronize(events_[placed_ - 1]));
         std::vector<std::int64_t> times(placed_, 0);
@@ -102,8 +102,8 @@ class CudaRuntime final : public DeviceRuntime {
                 const StepMemoryCalls& calls)
         : index_(index), own_process_(options.own_process), host_(std::move(host)) {
         const bool ours = own_process_ && c10::CachingAllocator::getAllocatorSettings().empty();
-        // Expandable segments split every block. So a request takes its bytes rounded up to 512, and the peak
-        // that is predicted from sizes is exact. Settings of the user are not changed.
+        // In expandable segments the allocator splits every block. So a request takes its bytes rounded up to
+        // 512, and the peak that is predicted from sizes is exact. Settings of the user are not changed.
         if (ours) c10::CachingAllocator::setAllocatorSettings("expandable_segments:True");
         at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);
         if (const auto why_not = unknown_allocator()) TORCH_CHECK(false, *why_not);
@@ -127,7 +127,7 @@ class CudaRuntime final : public DeviceRuntime {
         std::size_t free = 0, total = 0;
         const c10::cuda::CUDAGuard guard(index_);
         C10_CUDA_CHECK(cudaMemGetInfo(&free, &total));
-        // This number includes memory of other processes. It stays the same if they give memory back later.
+        // This number includes memory that other processes hold now. It is not updated later.
         context_bytes_ =
             std::max<std::int64_t>(0, static_cast<std::int64_t>(total - free) - reserved_bytes());
     }
@@ -155,8 +155,8 @@ class CudaRuntime final : public DeviceRuntime {
         return static_cast<std::int64_t>(free) + reserved_bytes() - bytes_of_segments_in_use();
     }
     std::int64_t context_bytes() const override { return context_bytes_; }
-    /// An expandable segment counts only its active bytes, because its gaps are filled before it grows. Other
-    /// segments count whole, because their gaps may be too small for later requests.
+    /// Of an expandable segment only the active bytes count, because its gaps are filled before it grows. Of
+    /// other segments all bytes count, because their gaps may be too small for later requests.
     std::int64_t bytes_of_segments_in_use() const override {
         std::int64_t bytes = 0;
         for (const auto& segment : caching::snapshot({0, 0}, /*include_traces=*/false).segments)
@@ -177,8 +177,8 @@ class CudaRuntime final : public DeviceRuntime {
     std::int64_t footprint(std::int64_t bytes) const override {
         return (bytes + cuda_granularity - 1) / cuda_granularity * cuda_granularity;
     }
-    /// The allocator splits a block of a large segment only if the rest is larger than 1 MiB. For a
-    /// request of at least `max_split_size`, it splits no block, but takes one that is only a little larger.
+    /// The allocator splits a block of a large segment only if the rest is larger than 1 MiB. For a request
+    /// of at least `max_split_size` it splits no block, but takes a block that is only a little larger.
     std::int64_t most_footprint(std::int64_t bytes) const override {
         constexpr std::int64_t small = 1 << 20;
         if (bytes <= small || AllocatorConfig::use_expandable_segments()) return footprint(bytes);
@@ -200,7 +200,7 @@ class CudaRuntime final : public DeviceRuntime {
         return found == workspaces_.end() ? 0 : found->second;
     }
     std::string product_workspace() const override {
-        constexpr std::int64_t least_of_a_library = 1 << 16;  // cuBLAS keeps more, others less
+        constexpr std::int64_t least_of_a_library = 1 << 16;  // bytes; cuBLAS keeps more, others less
         if (library_workspace() >= least_of_a_library) return {};
         const char* const asked = std::getenv("CUBLAS_WORKSPACE_CONFIG");
         return asked ? asked : "unset";
@@ -294,7 +294,7 @@ class CudaRuntime final : public DeviceRuntime {
     std::unique_ptr<DeviceGraphs> capture_graphs(std::span<const std::function<void()>> parts) override {
         const c10::cuda::CUDAGuard guard(index_);
         synchronize();
-        caching::emptyCache();  // gives back free memory, because graphs take theirs from a separate pool
+        caching::emptyCache();  // releases free memory, because graphs allocate from a separate pool
         const c10::cuda::CUDAStream current = c10::cuda::getCurrentCUDAStream(index_);
         const bool is_default = current == c10::cuda::getDefaultCUDAStream(index_);
         const c10::cuda::CUDAStreamGuard stream(is_default ? c10::cuda::getStreamFromPool(false, index_)
@@ -317,8 +317,8 @@ class CudaRuntime final : public DeviceRuntime {
   private:
     static constexpr auto aggregate = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
 
-    /// Takes the workspaces of one more thread. cuBLASLt takes one for products with a bias, which occur in
-    /// forwards.
+    /// Makes the libraries take their workspaces for this thread, after another thread has prepared the
+    /// stream. cuBLASLt takes a workspace for products with a bias, which occur in forwards.
     static void take_workspaces_of_thread() {
         at::cuda::getCurrentCUDABlasHandle();
         if (torch::autograd::get_current_node()) return;

@@ -34,8 +34,8 @@ struct CudaGeneratorState final : GeneratorState {
 std::unique_ptr<CudaGeneratorState> generator_state_of(c10::DeviceIndex index, const DeviceRuntime& host);
 void set_generator_state_of(c10::DeviceIndex index, DeviceRuntime& host, const GeneratorState& state);
 
-/// While an object of this class lives, the device's generator draws from a separate state. Within graphs,
-/// Rematlas sets the position of this state.
+/// While an object of this class lives, the device's generator draws from a separate state. In captured
+/// graphs, Rematlas sets the offset of this state.
 class GeneratorForCapture {
   public:
     explicit GeneratorForCapture(c10::DeviceIndex index);

@@ -33,7 +33,7 @@ CudaGraphs::~CudaGraphs() {
 void CudaGraphs::capture(const std::function<void()>& part) {
     if (captures_begin_with_a_pair && graphs_.empty()) make_room_for_pair();
     at::cuda::CUDAGraph& graph = *graphs_.emplace_back(std::make_unique<at::cuda::CUDAGraph>());
-    // The capture does not restrict other threads of the caller's process.
+    // In this mode, other threads of the process can make CUDA calls that a capture forbids.
     graph.capture_begin(pool_, cudaStreamCaptureModeThreadLocal);
     try {
         part();
@@ -45,8 +45,8 @@ void CudaGraphs::capture(const std::function<void()>& part) {
 }
 
 /// Ends a capture after an error, so that the stream leaves capturing mode. If `capture_end` throws, does the
-/// rest of its work: the allocator leaves the pool, and the incomplete graph no longer counts as one of the
-/// pool's users.
+/// rest of its work: the allocator no longer allocates from the pool, and the incomplete graph no longer
+/// counts as a user of the pool.
 void CudaGraphs::abandon(at::cuda::CUDAGraph& graph) {
     try {
         graph.capture_end();

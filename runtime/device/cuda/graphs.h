@@ -1,4 +1,4 @@
-// CUDA graphs: the parts of a step are captured once and may be submitted any number of times.
+// CUDA graphs: the parts of a step are captured once and can be submitted any number of times.
 #pragma once
 
 #include <ATen/cuda/CUDAGraph.h>
@@ -12,8 +12,8 @@
 
 namespace rematlas {
 
-/// Keeps memory for the seeds and offsets of captured graphs. libtorch makes a pair of tensors for them when
-/// it captures. As long as libtorch has not made these pairs, tensors of this class take the same bytes. So a
+/// Reserves memory for the seeds and offsets of captured graphs, for which libtorch makes pairs of tensors
+/// when it captures. Until libtorch has made these pairs, tensors of this class take the same bytes. So a
 /// step takes the same memory with and without graphs.
 class PlaceOfGenerator {
   public:
@@ -37,10 +37,10 @@ class CudaGraphs final : public DeviceGraphs {
     CudaGraphs(const CudaGraphs&) = delete;
     CudaGraphs& operator=(const CudaGraphs&) = delete;
 
-    /// Captures a part. Throws the exceptions of the part; then nothing of the part is left.
+    /// Captures a part. If the part throws, ends the capture and throws the same exception.
     void capture(const std::function<void()>& part);
-    /// May be called only within `capture`. The next random kernel begins `draws` draws after the generator's
-    /// state at `submit`.
+    /// May be called only within `capture`. The next random kernel draws as if the generator had made `draws`
+    /// draws since `submit`.
     void place_generator(std::uint64_t draws);
     void submit(std::size_t part) override;
 

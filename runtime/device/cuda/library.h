@@ -9,7 +9,7 @@
 
 namespace rematlas {
 
-/// Takes ownership of `host`. The caller owns the result. If it is null, `why_not` has the reason.
+/// Takes ownership of `host`. The caller owns the result. If the result is null, `why_not` has the reason.
 extern "C" DeviceRuntime* rematlas_open_cuda(int index, const DeviceOptions* options, DeviceRuntime* host,
                                              const StepMemoryCalls* calls, std::string* why_not);
 

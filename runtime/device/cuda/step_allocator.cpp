@@ -32,8 +32,8 @@ using caching::DeviceStats;
 constexpr auto aggregate = static_cast<std::size_t>(StatType::AGGREGATE);
 constexpr auto large_pool = static_cast<std::size_t>(StatType::LARGE_POOL);
 
-/// The bytes of arenas that a statistic includes: none, the bytes that arenas have handed out, or whole
-/// arenas. `statistics` has all statistics with peaks. All bytes of arenas count as large blocks.
+/// The bytes of arenas that a statistic includes: none, the bytes that arenas have handed out, or all bytes
+/// of arenas. `statistics` lists all statistics that have peaks. Bytes of arenas count in the large pool.
 enum class OfArenas { no, handed_out, whole };
 constexpr std::pair<StatArray DeviceStats::*, OfArenas> statistics[] = {
     {&DeviceStats::allocation, OfArenas::no},
@@ -75,8 +75,8 @@ class StepAllocator final : public ForwardingAllocator {
         return memory;
     }
 
-    /// Waits for the device, because submitted work may still use the memory. At the end of the process the
-    /// driver may no longer work.
+    /// Waits for the device, because submitted work may still use the memory. Errors are ignored: at the end
+    /// of the process the driver may no longer work.
     void release(int device, void* memory) {
         const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(device));
         const c10::cuda::CUDAStreamCaptureModeGuard relaxed(cudaStreamCaptureModeRelaxed);
@@ -310,22 +310,22 @@ class StepAllocator final : public ForwardingAllocator {
         const auto bytes = calls_.give_back(data);
         if (!bytes) return false;
         const std::lock_guard lock(mutex_);
-        // If the arena was retired and this was the last memory that was held of it, the arena is gone.
+        // If the arena was retired and `data` was its last block in use, the arena has been freed.
         if (OneArena* arena = arena_of(data)) arena->handed_out -= *bytes;
         return true;
     }
 
-    /// Must be called before any lock is taken, because memory that is freed to make room comes back through
-    /// this class.
+    /// Must be called without the lock: memory that is freed to make room is given back to this class, which
+    /// takes the lock.
     void make_room(c10::DeviceIndex device, std::size_t bytes) {
         if (RoomMaker* maker = bytes > 0 ? calls_.room_maker(device) : nullptr)
             maker->before_allocation(static_cast<std::int64_t>(std::min(bytes, SIZE_MAX / 2)));
     }
 
-    /// Allocates through libtorch's allocator. If that fails, arenas that are between steps release their
-    /// memory; if it fails again, everything that can be evicted is evicted. The evictor is called here and
-    /// not in libtorch's callback, which runs under the allocator's lock, because the evictor holds its own
-    /// lock while it frees.
+    /// Allocates through libtorch's allocator. If the allocation fails, idle arenas release their memory. If
+    /// it fails again, the evictor frees memory until it succeeds or nothing is left to free. The evictor
+    /// holds its own lock while it frees. So it is called here, and not in libtorch's callback, which runs
+    /// under the allocator's lock.
     template <class Allocate>
     std::invoke_result_t<Allocate> counted(c10::DeviceIndex device, std::size_t bytes, Allocate&& allocate) {
         const auto and_noted = [&](auto made) {
@@ -345,9 +345,9 @@ class StepAllocator final : public ForwardingAllocator {
         }
     }
 
-    /// Returns the statistics, including arenas. If there are arenas, each request calls this function, so
-    /// that no peak of the sum is missed. libtorch's own peaks count from their last reset, by Rematlas or
-    /// the caller.
+    /// Returns the statistics, including arenas. If there are arenas, each request calls this function, so no
+    /// peak of the sum is missed. libtorch's own peaks count from their last reset, by Rematlas or the
+    /// caller.
     DeviceStats note(c10::DeviceIndex device) {
         DeviceStats now = own_.getDeviceStats(device);
         const std::int64_t own_peak = now.allocated_bytes[aggregate].peak;
@@ -380,7 +380,7 @@ class StepAllocator final : public ForwardingAllocator {
     std::mutex mutex_;
     std::vector<OneArena> arenas_;
     std::atomic<bool> any_arenas_ = false;
-    std::map<c10::DeviceIndex, DeviceStats> highest_;  ///< peaks that the process reads; only `peak` is used
+    std::map<c10::DeviceIndex, DeviceStats> highest_;  ///< peaks that the process reads; only `peak` is set
     std::map<c10::DeviceIndex, std::int64_t> measured_, of_step_;
     /// Orders streams by their handles.
     struct ByStream {

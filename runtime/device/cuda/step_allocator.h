@@ -11,13 +11,13 @@
 namespace rematlas {
 
 /// Puts this allocator in front of libtorch's for the rest of the process; further calls do nothing.
-/// Statistics and snapshots include the arenas. If a request fails, arenas release their memory. If a stream
-/// is recorded on memory of an arena, a later step waits for the stream before it uses the arena. Sizes are
-/// rounded to `granularity`, as in libtorch.
+/// Statistics and snapshots include the arenas. If a request fails, idle arenas release their memory. If a
+/// stream is recorded on memory of an arena, a later step waits for the stream before it uses the arena.
+/// Sizes are rounded up to a multiple of `granularity`, as in libtorch.
 void stand_before_allocator(std::int64_t granularity, const StepMemoryCalls& calls);
 
-/// Returns the memory for arenas, from the allocator that `stand_before_allocator` has installed. An arena
-/// may be used on the stream that was current when it was reserved.
+/// Returns the functions by which arenas get memory from the allocator that `stand_before_allocator` has
+/// installed. An arena must be used on the stream that was current when it was reserved.
 ArenaMemory device_arena_memory(int device);
 
 /// Resets a peak of allocated bytes that only Rematlas uses; peaks in the statistics that the process reads

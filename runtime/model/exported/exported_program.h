@@ -14,8 +14,8 @@
 
 namespace rematlas::exported {
 
-/// A torch.export archive as a program. Whether ops such as dropout and batch normalization work as in
-/// training was fixed by the export; this cannot be changed afterwards.
+/// A torch.export archive as a program. The export has fixed whether ops such as dropout and batch
+/// normalization work as in training; this cannot be changed afterwards.
 class ExportedProgram final : public Program {
   public:
     /// An input of the graph is a tensor of the archive, an argument of the caller, or a constant argument.
@@ -27,7 +27,7 @@ class ExportedProgram final : public Program {
     };
     using Input = std::variant<at::Tensor, FromCaller, Constant>;
 
-    /// A tensor to which the value of an output is copied each time the program has run. `tensor` is a tensor
+    /// A tensor to which the value of an output is copied after each run of the program. `tensor` is a tensor
     /// of the archive; if it is undefined, `argument` is the position of the caller's tensor among all
     /// arguments.
     struct Mutation {
@@ -42,8 +42,8 @@ class ExportedProgram final : public Program {
     std::vector<std::size_t> results;  ///< outputs of the graph that are outputs of the model
     std::vector<Mutation> mutations;
 
-    /// The caller must give either all constant arguments or none. Throws if the inputs do not fit the inputs
-    /// that the program was exported for.
+    /// The caller must give either all constant arguments or none. Throws if the arguments do not match the
+    /// inputs that the program was exported for.
     std::vector<at::Tensor> forward(std::vector<c10::IValue> arguments) override;
     std::unique_ptr<Places> places() const override;
 

@@ -17,7 +17,7 @@ struct Move {
     c10::Device to;
 };
 
-/// A graph, and the number of each of its values by the name that the value has in the file.
+/// A graph, and the numbers of its values by their names in the file.
 struct ReadForward {
     ForwardGraph graph;
     std::unordered_map<std::string, int> values;

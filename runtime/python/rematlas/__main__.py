@@ -4,15 +4,15 @@ python -m rematlas fits package.module:function [--optimizer adamw] [--cards h10
 python -m rematlas run package.module:function x.plan [--steps 5] [--seed 1] [--verify] [--json]
 python -m rematlas build [--force]
 
-The function returns (model, args, kwargs), or (model, args); `--set batch=8` gives it keywords. `capture`
-records two steps, whose loss is the sum of the outputs that are single numbers, or of all outputs where none
-is, and writes the graph: `rematlas solve`, `rematlas sweep` and the explorer open it. With --optimizer the
-step ends with its fused updates. With --device meta the step is recorded from shapes for the card of a device
-profile, which need not be there; the function may build its model on the meta device, and with --values the
-arguments have values. There any optimizer of torch.optim and torchao may end the step, and --master-weights
-f32 stands beside parameters of 16 bits. `fits` tells which cards the step fits. `run` trains by a plan;
---verify runs the original beside it and compares every bit. `build` compiles the package for the torch that
-is installed.
+The function returns (model, args, kwargs), or (model, args); `--set batch=8` passes it a keyword argument.
+`capture` records two steps, whose loss is the sum of the outputs that are single numbers, or of all outputs
+if there is no such number, and writes the graph: `rematlas solve`, `rematlas sweep` and the explorer open it.
+With --optimizer the step ends with its fused updates. With --device meta the step is recorded from shapes for
+the card of a device profile, which need not exist; the function may build its model on the meta device, and
+with --values the arguments have values. Such a step may end with any optimizer of torch.optim and torchao;
+--master-weights f32 adds f32 copies of parameters of 16 bits. `fits` tells which cards the step fits. `run`
+trains by a plan; --verify also runs the original and compares every bit. `build` compiles the package for the
+torch that is installed.
 """
 
 import argparse

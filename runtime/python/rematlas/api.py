@@ -77,52 +77,52 @@ def apply(
     """Changes the module in place, and returns it: in train mode its forward and backward run by a plan. The
     first calls are recorded; then the step is planned in the background. Raises TypeError and ValueError.
 
-    `model`: a torch.nn.Module; of a DistributedDataParallel the module within it is planned; call fully_shard
+    `model`: a torch.nn.Module; of a DistributedDataParallel, the inner module is planned. Call fully_shard
     and parallelize_module before. `budget`: bytes of all tensors of the process on the model's device
     ("2GiB", or a number); or a share of the step's peak without recomputation ("60%"); or a share of the part
     of that peak that is not resident ("60% of activations"). The bytes that live beside the step are added to
     a share. `solver`: the name of a solver, as in `rematlas solve`. `config`: a complete configuration of a
     solver (see `generate_config`), which is used instead of `solver`. `time_limit`: seconds for each search;
-    by default one for each 100 ops, from 2 to 30. `verify`: the number of real steps on which the plan is
-    compared with the original before it is used. `plan`: a plan that was made before, or its path; without a
-    `budget`, the budget in bytes that the plan was made for is kept. `shapes`: the most kinds of calls that
-    are planned. `frames`: the number of forwards that are open at a time; if more are open, the plan is made
-    anew. `on_refuse`: "warn" warns once and trains on with the original; "raise" raises rematlas.Refused.
+    by default one second for each 100 ops, from 2 to 30. `verify`: the number of real steps on which the plan
+    is compared with the original before it is used. `plan`: a plan that was made before, or its path; without
+    a `budget`, its budget in bytes is kept. `shapes`: the most kinds of calls that are planned. `frames`: the
+    number of forwards that are open at a time; if more are open, a new plan is made. `on_refuse`: "warn"
+    warns once and trains on with the original; "raise" raises rematlas.Refused.
 
-    `arena`: whether the tensors of a step lie in one piece of memory that is laid out once, so that nothing
-    fragments. The default is True on the CPU, and on a GPU unless PYTORCH_CUDA_ALLOC_CONF asks for expandable
-    segments: without these, libtorch hands out blocks that are up to 1 MiB larger than a tensor. The process
-    holds the arena also between steps, when the optimizer needs memory, too. If memory runs out, an arena
-    that holds nothing is freed. `unplanned`: how steps run that no plan runs. By default online eviction
-    (see `evict`) keeps a budget in bytes unless they are known to fit, and what does not fit is planned from
-    shapes before it runs, if possible. "evict" records the first steps under eviction instead, and raises
+    `arena`: whether the tensors of a step are put into one piece of memory, which does not fragment. The
+    default is True on the CPU, and on a GPU unless PYTORCH_CUDA_ALLOC_CONF asks for expandable segments:
+    without them, libtorch hands out blocks that are up to 1 MiB larger than a tensor. The process keeps the
+    arena between steps, also while the optimizer needs memory. If memory runs out, an arena without tensors
+    is freed. `unplanned`: how steps run that have no plan. By default, steps that are not known to fit run
+    under online eviction (see `evict`), which keeps a budget in bytes; if possible, a step that does not fit
+    is planned from shapes first. "evict" records the first steps under eviction instead, and raises
     torch.OutOfMemoryError if that cannot keep the budget. "original" runs the original, which may exceed it.
 
     `optimizer`: a torch.optim.SGD without dampening, Adam or AdamW, with fused=True, whose updates become
     part of the plan. Each parameter is updated during backward, as soon as its gradient is final, and the
-    gradient is freed then (`.grad` is gone, and `optimizer.step()` has nothing left to do). Steps are watched
-    first: if gradients are summed, clipped or scaled, or if several forwards come before a step, the
-    optimizer goes on to do its own steps. So it does if the plan is from shapes, unless `accumulate`,
-    `clip_norm`, `scaler` or weights in `offload` are given. `accumulate`: the number of backwards before each
-    step; those before the last one add to `.grad`. `clip_norm`: the norm to which all gradients together are
-    clipped before each step, as torch.nn.utils.clip_grad_norm_ does, which the program must not call then;
-    `status(model).gradient_norm` is the norm before clipping. `scaler`: the torch.amp.GradScaler that scales
-    the loss and takes the steps. Gradients are unscaled before they are clipped, so the program need not call
-    `scaler.unscale_`; without `clip_norm` it must not.
+    gradient is freed then: using its `.grad` raises an error, and `optimizer.step()` has nothing left to do.
+    Steps are watched first: if gradients are summed, clipped or scaled, or if several forwards come before a
+    step, the optimizer keeps its own steps. It also keeps them if the plan is from shapes, unless
+    `accumulate`, `clip_norm`, `scaler` or weights in `offload` are given. `accumulate`: the number of
+    backwards before each step; all but the last one add to `.grad`. `clip_norm`: the norm to which all
+    gradients together are clipped before each step, as torch.nn.utils.clip_grad_norm_ does. The program must
+    then not clip; `status(model).gradient_norm` is the norm before clipping. `scaler`: the
+    torch.amp.GradScaler that scales the loss and takes the steps. Gradients are unscaled before they are
+    clipped, so the program need not call `scaler.unscale_`; without `clip_norm` it must not.
 
-    `offload`: which tensors may be copied to the host within the step, over `links` ("pcie4", a card such as
-    "h200", a profile's path): "activations", which come back before the step ends; "weights", which live on
-    the host with their optimizer's states and the sums of accumulated gradients; or "all". At most
-    `host_budget` bytes lie on the host. Parameters stay tensors of the device whose memory is the host's.
-    They are complete at any time, but slow outside of the plan. With weights, the optimizer must be part of
-    the plan, and `accumulate` and `clip_norm` announce what comes before its steps; the budget need not hold
-    the parameters. `device`: where a model that lies on the host trains ("cuda"); by default where it lies.
+    `offload`: the tensors that may be copied to the host within the step. "activations" come back before the
+    step ends. "weights" live on the host with their optimizer's states and the sums of accumulated gradients:
+    they remain tensors of the device, are complete at any time, but are slow outside of the plan. The
+    optimizer must then be part of the plan, with `accumulate` and `clip_norm` as the training has them, and
+    the budget need not include the parameters. "all" means both. `links`: the links for the copies ("pcie4",
+    a card such as "h200", or a profile's path). `host_budget`: the most bytes on the host. `device`: the
+    device on which a model on the host trains ("cuda"); by default the model's device.
 
     `chunk_loss`: the number of chunks of tokens, or "auto", in which a causal language model of transformers
     computes its head and its loss, see `chunked_loss`. In train mode its output then has no logits. `watch`:
-    the path of a file that gets a line of JSON for each step: what ran the step, its peak and time, and why,
-    if the original ran it. Each `apply` starts the file again. `wire_weight`: a factor for the measured times
-    of collectives. Above 1 the plan rather computes again than gathers again.
+    the path of a file that gets a line of JSON for each step: whether plan or original ran it, its peak and
+    time, and the reason if the original ran it. Each `apply` writes a new file. `wire_weight`: a factor for
+    the measured times of collectives. With a factor above 1, the plan prefers recomputation to collectives.
     """
     given = dict(locals())
     check_module(given.pop("model"))
@@ -188,8 +188,7 @@ torch.nn.Module.compile = compile_unless_planned
 
 
 def remove(model):
-    """Restores the module's own forward, and returns the module. A step that is under way ends in the way it
-    began.
+    """Restores the module's own forward, and returns the module. A step that is under way ends as it began.
 
     `model`: a module under `apply`. Raises ValueError if nothing is applied to it.
     """
@@ -201,55 +200,56 @@ def status(model):
     """Returns the Status of a model under `apply`, or the CompiledStatus of an object that `compile` has
     returned.
 
-    `model`: that model or object. Raises ValueError for any other.
+    `model`: the model or the object. Raises ValueError for any other object.
     """
     return compiled_status(model) or Status(of(model))
 
 
 def plan(model, args, budget, kwargs=None, **options) -> Plan:
     """Plans ahead of the first call, on sample arguments, and returns a Plan. It runs steps whose loss is the
-    sum of the outputs that are single numbers, or the sum of all outputs if there are no such outputs. The
-    model stays as it was: parameters, buffers, gradients, attributes, modes and random numbers. So do the
-    arguments, and an `optimizer`. Raises Refused if the model cannot be captured, and Infeasible if no
-    schedule keeps the budget.
+    sum of the outputs that are single numbers, or the sum of all outputs if there are no such outputs. It
+    changes neither the model (parameters, buffers, gradients, attributes, modes), nor the state of random
+    numbers, the arguments or an `optimizer`. Raises Refused if the model cannot be captured, and Infeasible
+    if no schedule keeps the budget.
 
     `model`: a torch.nn.Module. `args`: a tuple with the arguments of a call, or a tensor that is the only
-    one. `budget`: as in `apply`. `kwargs`: a dict with the keyword arguments of the call. `options`: as in
-    `apply`, and those below.
+    argument. `budget`: as in `apply`. `kwargs`: a dict with the keyword arguments of the call. `options`: as
+    in `apply`, and those below.
 
-    With a device profile the plan is for a card that need not be there. The step is recorded from shapes, and
-    model and arguments may lie on the meta device. The options are `solver`, `config`,
-    `time_limit`, `offload`, `links` (by default those of the card), `host_budget` and `chunk_loss`, as in
-    `apply`, and those below.
+    With a device profile the plan is for a card that need not exist. The step is recorded from shapes, and
+    model and arguments may be on the meta device. The options are `solver`, `config`, `time_limit`,
+    `offload`, `links` (by default those of the card), `host_budget` and `chunk_loss`, as in `apply`, and
+    those below.
 
     `device_profile`: a card by name ("h100"), or the path of a profile. `device`: "cuda", which is checked
     against the profile. `values`: True if tensors among the arguments keep their values. `autocast`: "bf16"
     or "f16" for a forward in a region of torch.autocast, which torch itself does not open without a card.
-    `host_profile`: desktop, or the path of a file that `rematlas links` wrote, which says how much memory the
+    `host_profile`: "desktop", or the path of a file that `rematlas links` wrote. It says how much memory the
     host has if `host_budget` is not given. `optimizer`: a name with options, ("adamw", {"lr": 1e-4}), any
     torch.optim.Optimizer, or a list of optimizers, each for a part of the parameters. `master_weights`:
-    "f32" if parameters of 16 bits are copies of weights in f32, which the optimizer updates; gradients are
-    cast for one parameter at a time, with foreach for all at once.
+    "f32" if parameters of 16 bits are copies of weights in f32, which the optimizer updates. Gradients are
+    cast to f32 for one parameter at a time, or for all parameters at once if the optimizer is foreach.
 
     `mesh`: "fsdp=8,tp=2", or a dict: the ranks among which the model is divided, the outermost dimension
-    first; the plan is for one rank. Along fsdp each repeated block and the whole are under fully_shard, along
-    dp (or replicate) there are replicas, along tp a model of transformers is divided by its own plan of
-    tensor parallelism. A function in place of the model is called with the DeviceMesh as `mesh`, and returns
-    a model that it has divided along dimensions of any names. torch.distributed must not be initialized.
-    `param_dtype` and `reduce_dtype`: "bf16", "f16" or "f32", the types of FSDP2's MixedPrecisionPolicy.
-    `rank_links`: the links between ranks, within nodes of 8 and between nodes: "nvlink4,ib400"; by default
-    those that such a card mostly has. Collectives run beside compute, and their times follow from the links.
+    first; the plan is for one rank. Along fsdp, fully_shard is called for each repeated block and for the
+    whole model. Along dp (or replicate) there are replicas. Along tp, a model of transformers is divided by
+    its own plan of tensor parallelism. If `model` is a function, it is called with the DeviceMesh as `mesh`,
+    and returns a model that it has divided along dimensions of any names. torch.distributed must not be
+    initialized. `param_dtype` and `reduce_dtype`: "bf16", "f16" or "f32", the types of FSDP2's
+    MixedPrecisionPolicy. `rank_links`: the links between ranks, within nodes of 8 and between nodes:
+    "nvlink4,ib400"; by default the usual links of such a card. Collectives run beside compute, and their
+    times are computed from the links.
 
-    Of these optimizers, the names sgd, adam and adamw mean fused updates: an op of the plan updates each
-    parameter when its gradient is final, and the gradient is freed then. All others run after the backward,
-    when the program calls optimizer.step(): the three names with {"foreach": True} (lists of all parameters,
-    torch's default on a GPU) or {"foreach": False} (a loop), the optimizers of torchao ("adamw8bit", ...),
-    and instances that are not fused.
+    Among the optimizers, the names sgd, adam and adamw mean fused updates: an op of the plan updates each
+    parameter when its gradient is final, and the gradient is freed then. All other optimizers run after the
+    backward, when the program calls optimizer.step(): the three names with {"foreach": True} (lists of all
+    parameters, torch's default on a GPU) or {"foreach": False} (a loop), the optimizers of torchao
+    ("adamw8bit", ...), and instances that are not fused.
 
-    The step of these others is recorded on shapes, so that the bytes of states and temporaries are exact.
-    `apply` refuses such a plan: it is only for inspection. The workspaces of their kernels are not known.
-    Parameters that require no gradient have no states. `plan(...).updates()` says how the updates run, and
-    how much memory they take.
+    The step of such an optimizer is recorded on shapes, so the bytes of its states and temporaries are exact.
+    `apply` refuses such a plan: it is only for inspection. The workspaces of the optimizer's kernels are not
+    known. Parameters that require no gradient have no states. `plan(...).updates()` says how the updates run,
+    and how much memory they take.
     """
     if options.get("device_profile", "") is None:
         del options["device_profile"]
@@ -332,10 +332,10 @@ def sample_step(model, args, kwargs):
 
 
 def load(model, plan, **options):
-    """Has the model train by a plan that was made before, and returns the model: `apply` with a plan.
+    """Makes the model train by a plan that was made before, and returns the model: `apply` with a plan.
 
     `model`: a torch.nn.Module. `plan`: a Plan, or the path of a plan file, or of a schedule file with its
-    graph file beside it. `options`: as in `apply`; without a `budget`, the budget in bytes that the plan was
-    made for is kept. Raises ValueError for other files, and for a schedule that does not pass the check.
+    graph file beside it. `options`: as in `apply`; without a `budget`, the plan keeps the budget in bytes
+    that it was made for. Raises ValueError for other files, and for a schedule that does not pass the check.
     """
     return apply(model, options.pop("budget", None), plan=plan, **options)

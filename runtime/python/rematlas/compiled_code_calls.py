@@ -9,9 +9,9 @@ wrappers = []
 
 
 def wrap(wrapper) -> None:
-    """From now on `wrapper(run, graph, inputs)` is called instead of `run(graph, inputs)`, which runs the
-    code of a compiled graph. The wrapper that was added last is the outermost one. Does nothing if the
-    process has not imported inductor."""
+    """Makes every later call of a compiled graph's code, `run(graph, inputs)`, call `wrapper(run, graph,
+    inputs)` instead. The wrapper that was added last is the outermost one. Does nothing if the process has
+    not imported inductor."""
     graphs = getattr(sys.modules.get(MODULE), "CompiledFxGraph", None)
     if graphs is None or wrapper in wrappers:
         return

@@ -1,5 +1,5 @@
-"""Which tensors a plan may copy to the host, and over which links; and tensors whose memory is on the
-host."""
+"""Says which tensors a plan may copy to the host, and over which links. Makes tensors of a device that are
+stored in host memory."""
 
 import json
 import os
@@ -57,7 +57,7 @@ class Copies:
 
     def take_home(self, module):
         """Moves the parameters' memory to the host, and buffers to the device. The parameters remain tensors
-        of the device. Kernels read and write them in the host's memory."""
+        of the device: its kernels read and write them in host memory."""
         with torch.no_grad():
             parameters = [parameter for parameter in module.parameters() if parameter.numel() > 0]
             for parameter, tensor in zip(

@@ -34,8 +34,8 @@ class Infeasible(Refused):
 
 class Thrashing(torch.OutOfMemoryError):
     """Reruns of ops took too much time under online eviction, so the budget cannot be kept in reasonable
-    time. Parameters, buffers, the optimizer's state and the random numbers are as the ops before the error
-    left them. After `optimizer.zero_grad()` training can go on with a larger budget."""
+    time. The ops before the error may have changed parameters, buffers, the optimizer's state and the random
+    numbers. After `optimizer.zero_grad()` training can go on with a larger budget."""
 
     @staticmethod
     def is_told_by(error) -> bool:

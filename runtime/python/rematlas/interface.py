@@ -1,4 +1,4 @@
-"""The published interface of Rockmate and related packages, so that their users need only change an import:
+"""The published interface of Rockmate and related packages, so their users need only change an import:
 
     from rematlas import Rockmate                      # was: from rockmate import Rockmate
     module = Rockmate(model, sample, 2 * 1024**3)
@@ -21,7 +21,8 @@ SHARED = ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set")
 def generate_config(kind: str = "atlas") -> dict:
     """Returns a complete configuration of a solver.
 
-    `kind`: rotor, checkmate, dtr, noremat, atlas, ... Raises an error that lists the kinds if it is none.
+    `kind`: rotor, checkmate, dtr, noremat, atlas, ... Raises an error that lists the kinds if there is no
+    such kind.
     """
     return configurations.generated(kind)
 

@@ -41,8 +41,8 @@ class Options:
 
     def in_arena(self, device: str) -> bool:
         """Says whether the tensors of steps on this device are put into one arena. If the user has not
-        chosen, an arena is used if blocks from the device's own allocator may be larger than tensors, or may
-        be slow to get."""
+        chosen, an arena is used on a device whose own allocator may hand out larger blocks than the tensors
+        need, or may be slow."""
         return fits_tensors_loosely(device) if self.arena is None else self.arena
 
     def why_not_sharded(self) -> str:

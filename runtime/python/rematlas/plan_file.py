@@ -10,7 +10,7 @@ from .lifecycle.packing import Packing
 
 class Plan:
     """A plan in the form of a file: the graph, the schedule, and the packing of the module's outputs. A plan
-    runs ops of torch on your tensors, and no other code: what it names is checked when it is read."""
+    runs ops of torch on your tensors, and no other code. All names in it are checked when it is read."""
 
     def __init__(self, data: bytes):
         self.data = data
@@ -63,8 +63,8 @@ class Plan:
         return self.compiled("cpu").answer().torch
 
     def budget_bytes(self) -> int | None:
-        """Returns the budget in bytes that the plan was made for; None if that was a share of the step, or is
-        not known."""
+        """Returns the budget in bytes that the plan was made for; None if the budget was a share of the step,
+        or is not known."""
         return Packing.of(self.compiled("cpu")).budget
 
     def used_outputs(self):

@@ -33,14 +33,15 @@ def end_threads() -> None:
 
 def let_threads_end() -> None:
     """Called before the interpreter ends. A thread of Gloo may still be about to drop its last collective,
-    which refers to a Python object. If the interpreter ended meanwhile, the process would abort. Process
-    groups that are freed here wait for their threads; those that the program still holds get a moment."""
+    which refers to a Python object. If the interpreter ended meanwhile, the process would abort. A process
+    group that is freed here waits for its threads. For groups that the program still holds, this function
+    waits a moment."""
     if has_others.is_set():
         gc.collect()
         time.sleep(0.05)
 
 
-# Facts about an op that differ between processes. A collective has a queue where no workspace was measured.
+# Facts about an op that differ between processes. A collective with a measured workspace has no queue.
 MEASURED = ("time_ns", "workspace_bytes", "queue", "wire_bytes")
 
 
@@ -76,9 +77,9 @@ def facts_of(parameter) -> tuple:
 
 
 class Shared:
-    """One plan that several ranks use. `key`: see `key_of`. `asked`: everything except the graph that the
-    plan depends on (budget, solver, options), as text. `seconds`: how long to wait for the plan. `solver`:
-    its name."""
+    """One plan that several ranks use. `key`: see `key_of`. `asked`: as text, everything that the plan
+    depends on except the graph (budget, solver, options). `seconds`: how long to wait for the plan.
+    `solver`: the solver's name."""
 
     def __init__(self, key, plan, asked: str, seconds: float, solver: str):
         self.store = store()
@@ -86,14 +87,14 @@ class Shared:
         self.key = f"{key}/{hashlib.sha256(asked.encode()).hexdigest()}/{digest(plan)}"
         self.end = time.monotonic() + seconds
         self.identity = ""  # a digest of the plan that the ranks share, once there is one
-        # Another rank makes the plan, or it was made before for an equal step.
+        # True if another rank makes the plan, or if the plan was made before for an equal step.
         self.is_received = self.store.add(f"{self.key}/asked", 1) > 1
         self.lock = threading.Lock()
         self.is_published = False
 
     def lead(self, plan) -> None:
-        """Starts a thread that publishes the plan as soon as it is solved. The thread that trains may then be
-        waiting for another rank, and that rank for the plan."""
+        """Starts a thread that publishes the plan as soon as it is solved. The training thread cannot do
+        this: it may be waiting for another rank, which waits for the plan."""
 
         def publish() -> None:
             while plan.busy():
@@ -122,12 +123,12 @@ class Shared:
             self.is_published = True
 
     def waits(self) -> bool:
-        """Says whether the leading rank may still answer."""
+        """Says whether the leading rank has not answered yet, but still may."""
         return not self.store.check([self.key]) and time.monotonic() < self.end
 
     def received(self, plan):
-        """Returns `plan`, a plan of this process, with the schedule of the leading rank. Returns the reason
-        as text if the leading rank has no plan; None if it has sent nothing."""
+        """Returns `plan`, a plan of this process, with the schedule of the leading rank. If the leading rank
+        has no plan, returns the reason as text. Returns None if it has sent nothing."""
         if not self.store.check([self.key]):
             return None
         data = self.store.get(self.key)

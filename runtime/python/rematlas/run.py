@@ -1,7 +1,7 @@
 """Runs a plan on the module for which it was made, and compares it with the original bit by bit if asked.
 
-Each step has its own seed. After each step the weights are changed by a small gradient step, so that no two
-steps are alike.
+Each step has its own seed. After each step the weights are changed by a small gradient step, because no two
+steps should be alike.
 """
 
 import copy
@@ -30,8 +30,8 @@ class Side:
         self.seconds = []
 
     def step(self, args, kwargs, seed, used):
-        """Runs a step. `used`: the places of the output tensors that get a gradient. Returns how many bytes
-        the peak is above the bytes at the beginning of the step."""
+        """Runs a step. `used`: the places of the output tensors that get a gradient. Returns the peak of the
+        step in bytes, minus the bytes at the beginning of the step."""
         args, kwargs = copy.deepcopy((args, kwargs))
         self.module.zero_grad()
         torch.manual_seed(seed)

@@ -33,8 +33,8 @@ ANSWERED = (
 
 
 def bytes_that_work(call_plan) -> int:
-    """Returns the bytes of a budget that works, if no plan for this kind of call keeps the budget. Returns 0
-    if a plan does, or if no such budget is known."""
+    """If no plan for this kind of call keeps the budget, returns the bytes of a budget that works. Returns 0
+    if a plan keeps it, or if no such budget is known."""
     room = call_plan.state.room if call_plan.state.name is StateName.REFUSED else None
     return 0 if room is None else room.bytes_that_work()
 
@@ -115,7 +115,7 @@ class Status:
 
     @property
     def state(self) -> str:
-        """The state of the kind of call that has come furthest on the way to "planned"."""
+        """The state that is closest to "planned", among the states of all kinds of calls."""
         for call_plan in self._call_plans():
             call_plan.settle()
         if self._planned.refusals.of_module:
@@ -150,8 +150,8 @@ class Status:
 
     @property
     def unkept(self) -> str:
-        """Which steps of the original may exceed a budget in bytes, which steps have exceeded it, and what
-        would keep the budget; empty if there are no such steps."""
+        """A text that says which steps of the original may exceed a budget in bytes, which steps have
+        exceeded it, and what would keep the budget; empty if there are no such steps."""
         peaks = self._planned.peaks
         peaks.look()
         told = (self._unkept_without_plan(), self._unkept_in_backward(), peaks.text())
@@ -169,7 +169,7 @@ class Status:
         refused = [p for p in self._call_plans() if p.state.name is StateName.REFUSED]
         if not (refused or of_module or fallback.has_failed):
             return ""
-        # If it is known from shapes that steps do not fit, these steps run under eviction.
+        # Steps that are known from shapes not to fit run under eviction.
         fits = None if of_module or not all(p.original.bytes for p in refused) else False
         if fallback.budget is None or fallback.evicts(fits):
             return ""

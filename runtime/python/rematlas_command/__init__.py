@@ -1,5 +1,5 @@
-"""The command line of an installed wheel. It starts the compiled program and does not import torch, so that
-commands without torch begin in milliseconds.
+"""The command line of an installed wheel. It starts the compiled program without importing torch, so commands
+without torch begin in milliseconds.
 """
 
 import importlib.util
@@ -23,8 +23,8 @@ def main() -> None:
 
 
 def environment_of_runtime() -> dict:
-    """Returns environment variables for the program: either with the path of the runtime that runs models
-    with the installed torch, or with the reason why there is no such runtime."""
+    """Returns environment variables for the program. They name the runtime that runs models with the
+    installed torch, or the reason why there is no such runtime."""
     version = builds.installed_torch()
     if not version:
         return {"REMATLAS_NO_RUNTIME": builds.NO_TORCH}

@@ -19,7 +19,7 @@ import tempfile
 from . import builds
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "source.tar.xz"  # see resources/wheel/build.sh
-FILES_AT_A_TIME = 6  # files compiled as one; they share libtorch's headers, which take most of the time
+FILES_AT_A_TIME = 6  # files that are compiled as one: they share libtorch's headers, which take most time
 BYTES_OF_COMPILER = 2 << 30
 OPTIONS = ("-std=c++20", "-O3", "-DNDEBUG", "-fPIC", "-w")
 LINKING = ("-Wl,--as-needed", "-Wl,--allow-shlib-undefined", "-Wl,-s")
@@ -38,7 +38,7 @@ class Tree:
         self.root, self.compiler, self.torch = root, compiler, torch
         self.targets = json.loads((root / "targets.json").read_text())
         self.cuda = torch.parent / "nvidia" / "cu13"
-        self.objects = {}  # by target
+        self.objects = {}  # object files, by target
 
     def has_cuda(self) -> bool:
         has_headers = (self.cuda / "include" / "cuda_runtime_api.h").exists()
@@ -51,8 +51,8 @@ class Tree:
         return [f"-I{self.root}", *(word for folder in system for word in ("-isystem", str(folder)))]
 
     def units(self) -> list:
-        """Makes the files to compile. Each includes several source files of one target. Returns (target,
-        file) for each."""
+        """Makes the files to compile. Each file includes several source files of one target. Returns a list
+        of pairs (target, file)."""
         made = []
         for target, files in self.targets.items():
             if target == "rematlas_cuda" and not self.has_cuda():

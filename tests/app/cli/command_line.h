@@ -43,8 +43,8 @@ class CommandLine : public testing::Test {
         return text.str();
     }
 
-    /// Runs the program with these arguments, which go through the shell. Paths of tests contain no spaces.
-    /// `before`: what the shell does first.
+    /// Runs the program with these arguments through the shell, so they must not contain paths with spaces.
+    /// `before`: shell commands that run first.
     Ran run(const std::string& arguments, const std::string& before = "") const {
         const std::string command = before + std::string(REMATLAS_PROGRAM) + " " + arguments + " >" +
                                     file("out") + " 2>" + file("err") + " </dev/null";

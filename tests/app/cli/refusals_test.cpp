@@ -1,4 +1,4 @@
-// Tests that a command says so if it cannot use something that it is given: a file, an option, a pin.
+// Tests that a command reports an argument that it cannot use: a file, an option, a pin.
 #include "core/base/files.h"
 #include "tests/app/cli/command_line.h"
 

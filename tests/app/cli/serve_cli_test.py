@@ -1,4 +1,4 @@
-"""Tests `rematlas serve` from outside: which requests it refuses, what it answers, how it ends."""
+"""Runs `rematlas serve` as a process, and tests which requests it refuses, its answers, and how it ends."""
 
 import json
 import pathlib

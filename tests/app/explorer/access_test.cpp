@@ -77,8 +77,8 @@ TEST_F(Access, EveryControlHasAName) {
                              qobject_cast<QAbstractItemView*>(widget) ||
                              qobject_cast<QAbstractSlider*>(widget);
         const QWidget* parent = widget->parentWidget();
-        // Parts that Qt makes are read with the name of the control that contains them, so they need no own
-        // name.
+        // Screen readers read parts that Qt makes with the name of the control that contains them. So these
+        // parts need no names.
         const bool part = widget->objectName().startsWith("qt_") || qobject_cast<const QComboBox*>(parent) ||
                           qobject_cast<const QAbstractSpinBox*>(parent) ||
                           qobject_cast<const QLineEdit*>(parent) || qobject_cast<QScrollBar*>(widget) ||

@@ -112,7 +112,7 @@ TEST(BlockFilterModel, RowsSortedByRecomputationMoveWithTheSchedule) {
     BlockFilterModel filter;
     filter.setSourceModel(&model);
     filter.sort(BlockTreeModel::extra, Qt::DescendingOrder);
-    count_rows(filter);  // makes all rows, because rows that no view has asked for are not moved
+    count_rows(filter);  // makes all rows, because sorting does not move rows that no view has asked for
     Schedule schedule = keep_all_schedule(*graph);
     const OpId again(7);
     schedule.steps.push_back(Step::run(again));

@@ -195,7 +195,7 @@ TEST_F(Flames, ADoubleClickZoomsToTheBoxAndBesideTheBoxesShowsAll) {
 }
 
 TEST_F(Flames, KeysAloneGoThroughTheBoxesSelectZoomAndSumUp) {
-    press(Qt::Key_Left);  // goes to the box in the middle of the uppermost row
+    press(Qt::Key_Left);  // focuses the box in the middle of the uppermost row
     ASSERT_GE(flame().focused(), 0);
     EXPECT_EQ(data().box(flame().focused()).level, 0);
     for (int i = 0; i < 5; ++i) press(Qt::Key_Left);

@@ -50,8 +50,8 @@ class Bracketed : public Windows {
         window.reset();
         QCoreApplication::removeTranslator(&brackets);
     }
-    /// Notes the text if it is English and not in brackets, so that no translator has seen it. Names and
-    /// numbers are ignored.
+    /// Notes the text if it is English and not in brackets, because then no translator has seen it. Ignores
+    /// names and numbers.
     void look_at(const QString& where, const QString& text) {
         static const QRegularExpression word("[A-Za-z]{3,}");
         if (text.contains('[') || !text.contains(word) || is_data(text)) return;

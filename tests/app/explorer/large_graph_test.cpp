@@ -18,7 +18,7 @@ class LargeGraphs : public Windows {
         ASSERT_TRUE(write_graph(graph, path.toStdString()));
         open(path);
     }
-    /// Returns the number of items that lie at least partly in the visible part of the graph.
+    /// Returns the number of items that are at least partly in the visible part of the graph.
     int seen() {
         const GraphView& view = window->graph_view();
         const QRectF shown = view.mapToScene(view.viewport()->rect()).boundingRect();

@@ -188,7 +188,7 @@ TEST_F(Lifetimes, AClickOnAMarkMovesTheCursorThereAndElsewhereSelectsTheMaker) {
     EXPECT_EQ(bars().total, in_memory());
     const int row = picture().current();
     picture().verticalScrollBar()->setValue(std::max(0, row - 2) * 20);
-    click({20, at(0, row).y()});  // on the bar's name
+    click({20, at(0, row).y()});  // clicks on the bar's name
     EXPECT_EQ(session().selection.current(), Selected::of(followed.maker));
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 using Kind = ModelFile::Kind;
 
-/// Returns a zip archive reduced to the parts that are looked at: its signature, names and contents.
+/// Returns a zip archive reduced to the parts that the code reads: its signature, names and contents.
 std::string archive(const std::vector<std::pair<std::string, std::string>>& entries) {
     std::string bytes;
     for (const auto& [name, content] : entries)

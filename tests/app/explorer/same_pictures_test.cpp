@@ -45,7 +45,8 @@ QImage as_png(Size size, const Draw& draw) {
 
 struct Difference {
     double mean = 0;     ///< mean difference of all channels of all pixels, from 0 to 255
-    double far = 0;      ///< share of pixels in which a channel differs by more than a quarter of its range
+    double far = 0;      ///< share of the pixels with a channel that differs by more than a quarter of its
+                         ///< range
     double painted = 0;  ///< share of pixels that are not white
 };
 

@@ -1,5 +1,5 @@
-// Tests what the window does when users go from one plan or question to the next: which settings it takes
-// over, keeps or forgets, and what it says.
+// Tests the window when users change to another plan or question: which settings it takes over, keeps or
+// forgets, and its messages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

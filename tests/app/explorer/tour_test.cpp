@@ -1,4 +1,4 @@
-// Goes the whole way of a user with mouse and keyboard, from a TorchScript file to a plan for training.
+// Does the work of a user with mouse and keyboard, from a TorchScript file to a plan for training.
 //
 //     explorer_tour MODEL.pt REMATLAS     REMATLAS: the command line, which runs the plan
 //

@@ -54,7 +54,7 @@ TEST_F(ViewPictures, ThatCannotBeWrittenWholeLeaveWhatWasThere) {
     EXPECT_FALSE(std::filesystem::exists(path("new.png")));
 }
 
-/// The legend must have the place and size that it has in the view, whatever the resolution of the picture.
+/// The legend must have the same place and size as in the view, whatever the resolution of the picture.
 TEST_F(ViewPictures, HaveTheLegendWhereTheViewHasIt) {
     ASSERT_TRUE(eventually([&] { return session.schedule() != nullptr; }));
     ASSERT_TRUE(write_view_picture(view, path("a.png")));

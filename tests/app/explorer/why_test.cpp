@@ -1,4 +1,5 @@
-// Tests why a tensor is kept or recomputed, what the other decision would cost, and the pins of the window.
+// Tests how the window explains why a tensor is kept or recomputed, and the price of the other decision. Also
+// tests the window's pins.
 #include "app/explorer/models/why.h"
 
 #include <gmock/gmock.h>

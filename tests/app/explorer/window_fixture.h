@@ -26,8 +26,8 @@ class Windows : public testing::Test {
         window->open({path});
         ASSERT_TRUE(eventually([&] { return idle(); }));
     }
-    /// Copies a sample graph into the test's folder and returns the path of the copy. Copied, because plans
-    /// are stored next to the graph.
+    /// Copies a sample graph into the test's folder and returns the path of the copy. The graph is copied
+    /// because plans are stored next to it.
     QString sample(const QString& name) {
         const QString file = folder.filePath(name + ".graph.json");
         EXPECT_TRUE(QFile::copy(REMATLAS_SOURCE_DIR "/resources/graphs/" + name + ".graph.json", file));

@@ -604,8 +604,8 @@ TEST_F(Windows, TheTradeOffOfAnEarlierSweepIsThereWhenTheGraphIsOpenedAgain) {
 
 TEST_F(Windows, WhereNothingCanBeKeptItAsksBeforeItClosesWithPlans) {
     const QString chain = write_chain(folder, 8);
-    ASSERT_TRUE(QDir(folder.path()).mkdir("chain.session.jsonl"));  // a folder of this name, so that the
-                                                                    // journal cannot be written
+    ASSERT_TRUE(QDir(folder.path()).mkdir("chain.session.jsonl"));  // a folder with the name of the journal,
+                                                                    // which can then not be written
     open(chain);
     EXPECT_TRUE(window->close()) << "there is nothing to lose";
     window->show();

@@ -1,4 +1,4 @@
-// Compares where blocks are put in memory with recorded places: see recorded.h.
+// Compares the addresses of packed blocks with recorded addresses: see recorded.h.
 #include <gtest/gtest.h>
 
 #include <random>

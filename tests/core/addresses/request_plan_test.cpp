@@ -7,7 +7,7 @@
 namespace rematlas {
 namespace {
 
-/// Makes requests that are taken and returned at random moments. Some of them are never returned.
+/// Makes blocks that are requested and returned at random moments. Some of them are never returned.
 std::vector<Request> random_requests(std::uint64_t seed, int count) {
     std::uint64_t state = seed * 2 + 1;
     const auto next = [&state](std::uint64_t n) {
@@ -52,7 +52,7 @@ TEST(RequestPlan, whoever_may_still_lie_in_the_place_of_a_request_is_named_befor
         const std::vector<Request> requests = random_requests(seed, 60);
         const RequestPlan plan = plan_requests(requests, {.effort = 20'000});
         for (std::size_t late = 0; late < requests.size(); ++late) {
-            // All earlier requests that had some of the same bytes can be reached by following `before`.
+            // Following `before` must reach all earlier requests that had some of the same bytes.
             std::set<std::int32_t> reached, open(plan.before[late].begin(), plan.before[late].end());
             while (!open.empty()) {
                 const std::int32_t at = *open.begin();

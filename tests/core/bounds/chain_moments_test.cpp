@@ -58,7 +58,7 @@ int for_each_case(const Graph& graph, const Visit& visit) {
 }
 
 /// The share of the cost of recomputation that the bounds prove. Tests require a share that is only a little
-/// below the share proven today, so that a relaxation that lost a row does not pass.
+/// below the share proven today. So a relaxation that has lost a row fails.
 struct ShareProven {
     int cases = 0;
     double share = 0;

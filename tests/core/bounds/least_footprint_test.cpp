@@ -1,5 +1,5 @@
-// Compares the bytes that are proven to be needed on the device, if the host has room for few bytes, with the
-// peaks of all schedules of tiny steps and of random schedules.
+// Compares a proven minimum of bytes on the device, for a host with little memory, with the peaks of all
+// schedules of tiny steps and of random schedules of larger steps.
 #include "core/bounds/least_footprint.h"
 
 #include <gtest/gtest.h>

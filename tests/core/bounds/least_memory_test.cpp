@@ -62,7 +62,8 @@ TEST(LeastMemory, of_the_small_graph_is_that_of_its_best_schedule) {
 }
 
 /// Two results of 7 bytes, each made from a tensor of 100 bytes. While the second result is made, the first
-/// must be held; otherwise it would have to be made again later, which takes a wide tensor beside the second.
+/// must be held; otherwise it would have to be made again later, when a wide tensor must exist besides the
+/// second result.
 TEST(LeastMemory, holds_results_that_ops_before_make) {
     Graph graph;
     graph.name = "results";

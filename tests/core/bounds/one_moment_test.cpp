@@ -73,7 +73,7 @@ class Enumeration {
     bool runs_after(int op) const {
         return flat_.required[op] && op != moment_ && ancestors(op).contains(moment_);
     }
-    /// Returns those of the tensors that must be kept during the moment or be made again after it.
+    /// Returns the tensors of the set that must be kept during the moment or be made again after it.
     std::set<int> left(std::set<int> tensors) const {
         std::erase_if(tensors,
                       [&](int t) { return at_moment_.contains(t) || runs_after(flat_.producer[t]); });
@@ -108,7 +108,7 @@ class Enumeration {
         return ways;
     }
 
-    /// Returns how many of the `most` bytes can be filled with whole tensors.
+    /// Returns the largest sum of sizes of whole tensors that is at most `most` bytes.
     std::int64_t room_within(std::int64_t most) const {
         std::set<int> tensors = needed_;
         for (int op : makers_) tensors.merge(inputs_left(op));
@@ -157,8 +157,9 @@ bool near(double a, double b) {
     return a == b || std::abs(a - b) < 1e-9;
 }
 
-/// Measures which share of the best bound over all moments was found. The time of the required runs is first
-/// subtracted from both bounds. Each comparison in which something is left adds its share.
+/// Measures which share of the best bound over all moments the code finds. The time of the required runs is
+/// subtracted from both bounds first. Comparisons in which the best bound is then 0 are not counted in
+/// `compared`.
 struct Found {
     int compared = 0, impossible = 0;
     double share = 0;
@@ -202,8 +203,8 @@ TEST(OneMomentBound, of_the_fullest_moment_is_the_optimum_of_its_relaxation) {
     }
     EXPECT_GT(found.compared, 300);
     EXPECT_GT(found.impossible, 50);
-    // A moment that is not promising at the best price so far is not tried at its own best price. So some of
-    // the best bound is missed.
+    // A moment is not tried at its own best price if it is not promising at the best price so far. So the
+    // best bound is not always found.
     EXPECT_GT(found.share / found.compared, 0.94);
 }
 

@@ -1,5 +1,6 @@
-// The bounds for schedules with copies must not be above the time of any schedule: neither of the best
-// schedules of tiny graphs, found by exhaustive search, nor of random schedules of larger graphs.
+// The bounds for schedules with copies must not be above the time of any schedule. The tests compare them
+// with the best schedules of tiny graphs, found by exhaustive search, and with random schedules of larger
+// graphs.
 #include "core/bounds/two_sided_moments.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +39,7 @@ Device device_with(double to_host, double to_device) {
             .links = {.to_host_bytes_per_second = to_host, .to_device_bytes_per_second = to_device}};
 }
 
-/// Measures how much of the least time beyond the required runs was proven.
+/// Measures which share of the least time beyond the required runs is proven.
 struct ProvenWithCopies {
     int cases = 0, met = 0, faster_with_copies = 0, slower_than_runs = 0;
     double share = 0;
@@ -52,7 +53,8 @@ struct ProvenWithCopies {
     double mean() const { return cases == 0 ? 0 : share / cases; }
 };
 
-/// No multipliers may prove a wrong bound: neither random ones nor those of a first-order method.
+/// Tests that no multipliers prove a wrong bound: neither random multipliers nor those of a first-order
+/// method.
 void expect_programmes_below(const FlatGraph& flat, std::int64_t budget, const HostLinks& links,
                              std::int64_t least, const std::string& name) {
     std::mt19937_64 random(flat.tensor_count);
@@ -128,7 +130,7 @@ TEST(TwoSidedMoments, are_never_above_the_best_schedule_whenever_tensors_leave) 
     EXPECT_GT(proven.mean(), 0.75);
 }
 
-/// Checks random schedules. The bound for the peak of a schedule must not be above the time of the schedule.
+/// Tests random schedules: the bound at the peak of a schedule must not be above the time of the schedule.
 void expect_random_play_above(const Graph& graph, int schedules, bool activations_only, int& copies) {
     const FlatGraph flat = flatten(graph);
     HostLinks links = fastest_of(graph.device->links);

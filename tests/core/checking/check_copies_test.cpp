@@ -1,4 +1,4 @@
-// Copies to the host and back. The checker and the simulator share no code, and must agree.
+// Tests copies to the host and back. The checker and the simulator share no code, and must agree.
 #include <gtest/gtest.h>
 
 #include "core/checking/check.h"
@@ -51,13 +51,13 @@ class Copies : public testing::Test {
         return report.ok() ? "" : report.violations.front();
     }
 
-    /// Appends the rest of the step, once a, b and b's gradient exist.
+    /// Appends the backward runs. `a`, `b` and the gradient of `b` must exist.
     static std::vector<Step> with_backward(std::vector<Step> steps) {
         steps.insert(steps.end(), {Step::run(OpId(3)), Step::run(OpId(4))});
         return steps;
     }
 
-    /// Makes op `b` (op 1) update x. A copy of x (10 bytes) takes 1 ns.
+    /// Makes op `b` (op 1) update x. A copy of x takes 1 ns, because x has 10 bytes.
     void let_b_update_x() { graph_.ops[OpId(1)].mutates = {x}; }
 
     static constexpr TensorId x{0}, a{1}, b{2}, grad_b{3}, grad_a{4};

@@ -1,4 +1,4 @@
-// Residents whose home is the host, ops that run on the host, and repeated steps. The checker and the
+// Tests residents whose home is the host, ops that run on the host, and repeated steps. The checker and the
 // simulator must agree.
 #include <gtest/gtest.h>
 
@@ -193,7 +193,7 @@ TEST_F(HostHomes, compute_goes_on_beside_an_op_on_the_host_and_a_fetch_waits_for
     EXPECT_EQ(refusal(schedule), "step 8: op 4 (norm) reads tensor 1 (w), which is not on the device");
     schedule.steps.insert(schedule.steps.end() - 1, {Step::run(loss), Step::fetch(w)});
     schedule.steps.push_back(Step::free(w));
-    // The loss runs again beside the update; w is fetched from 80 to 90; the norm runs until 100.
+    // The loss runs again during the update; w is fetched from 80 to 90; the norm runs until 100.
     EXPECT_EQ(played(schedule).time, Nanoseconds(100));
 }
 
@@ -249,7 +249,7 @@ TEST_F(HostHomes, an_op_runs_in_one_place_and_there_once) {
 
 TEST_F(HostHomes, the_next_step_starts_while_copies_are_under_way) {
     Schedule schedule = cyclic();
-    // s is copied out beside the first two ops of the next step, and fetched during its backward op.
+    // s is copied out during the first two ops of the next step, and fetched during its backward op.
     EXPECT_EQ(played(schedule).time, Nanoseconds(40));
     EXPECT_EQ(played(schedule).to_host.busy, Nanoseconds(20));
     EXPECT_EQ(played(schedule).to_host.bytes, Bytes(200));

@@ -1,5 +1,5 @@
-// Links with a latency and with speeds that depend on the other direction, and the bytes of copies on the
-// host. The checker and the simulator must agree.
+// Tests links with a latency, links whose speed depends on copies in the other direction, and the bytes of
+// copies on the host. The checker and the simulator must agree.
 #include <gtest/gtest.h>
 
 #include "core/checking/check.h"
@@ -9,7 +9,7 @@
 namespace rematlas {
 namespace {
 
-/// The small graph. Alone, 100 bytes take 10 ns in either direction.
+/// The small graph with links on which a copy of 100 bytes takes 10 ns while the other direction is idle.
 class CheckLinks : public testing::Test {
   protected:
     void SetUp() override {
@@ -57,7 +57,8 @@ TEST_F(CheckLinks, copies_both_ways_do_not_mind_each_other_where_the_graph_does_
 TEST_F(CheckLinks, copies_both_ways_share_the_link) {
     graph_.device->links.to_host_contended_bytes_per_second = 5e9;
     graph_.device->links.to_device_contended_bytes_per_second = 4e9;
-    // `b` is copied out from 20 to 40. By then 20 / 25 of `a` is back, and the rest takes 2 ns alone.
+    // `b` is copied out from 20 to 40. By then 20 / 25 of `a` is back on the device. The rest takes 2 ns
+    // without the other copy.
     const CheckReport report = played(both_ways());
     EXPECT_EQ(report.time, Nanoseconds(62));
     EXPECT_EQ(report.to_host.busy, Nanoseconds(30));
@@ -75,8 +76,8 @@ TEST_F(CheckLinks, each_copy_has_a_latency_in_which_nothing_moves) {
     graph_.device->links.copy_latency = Nanoseconds(7);
     graph_.device->links.to_host_contended_bytes_per_second = 5e9;
     // The copy of `a` to the host ends at 27 (10 + 17), and the free of `a` waits until then. Both latencies
-    // are over at 34. Beside `a`, `b` takes 20 ns instead of 10. So half of `b` is left when `a` ends at 44;
-    // it takes 5 ns alone.
+    // are over at 34. While `a` is copied, `b` takes 20 ns instead of 10. So half of `b` is left when the
+    // copy of `a` ends at 44. This half takes 5 ns without the other copy.
     std::vector<Step> steps = both_ways();
     EXPECT_EQ(played(steps).time, Nanoseconds(44 + 20));
     EXPECT_EQ(simulate(graph_, steps)->beside[1].end, Nanoseconds(49));

@@ -1,4 +1,4 @@
-// Times of collectives over the links between ranks.
+// Tests the times of collectives over the links between ranks.
 #include "core/costs/rank_links.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Online eviction on small programs with known runs, and properties that hold for any program.
+// Tests online eviction on small programs whose runs are known, and properties that hold for any program.
 #include "core/dtr/evict_online.h"
 
 #include <gtest/gtest.h>
@@ -156,8 +156,8 @@ TEST(OnlineEviction, deallocates_by_its_policy) {
     EXPECT_EQ(run(DtrDeallocation::eager, 99).peak, Bytes(6));
     EXPECT_EQ(run(DtrDeallocation::ignore, 99).peak, Bytes(9));
     EXPECT_EQ(run(DtrDeallocation::banish, 99).peak, Bytes(6));
-    // With 5 bytes y must be evicted for z. Then eager makes x again to make y again. With banish y is
-    // pinned, because x is gone for good.
+    // With 5 bytes y must be evicted to make z. Then `eager` makes x again to make y again. With `banish` y
+    // is pinned, because x no longer exists.
     EXPECT_EQ(run(DtrDeallocation::eager, 5).status, Status::ok);
     EXPECT_EQ(run(DtrDeallocation::eager, 5).runs, (std::vector<int>{0, 1, 2, 0, 1, 3}));
     EXPECT_EQ(run(DtrDeallocation::ignore, 5).runs, (std::vector<int>{0, 1, 2, 0, 1, 3}));
@@ -187,8 +187,8 @@ TEST(OnlineEviction, keeps_outputs_of_ops_that_run_once_until_no_rerun_can_need_
     made(trace, 4, 1, {});
     const DtrOutcome outcome = evict_online(trace, Bytes(6));
     EXPECT_EQ(outcome.status, Status::ok);
-    EXPECT_EQ(outcome.peak, Bytes(6));  // `once` (3 bytes), which a rerun of y still needs, y (1), and the
-                                        // tensor of 2 bytes; the last op needs less
+    EXPECT_EQ(outcome.peak, Bytes(6));  // `once` (3 bytes), which a rerun of y still needs, y (1 byte), and
+                                        // the tensor of 2 bytes. The last op needs less
     EXPECT_EQ(outcome.rematerializations, 0);
     EXPECT_EQ(evict_online(trace, Bytes(4)).status, Status::oom);
 }
@@ -268,8 +268,8 @@ TEST(OnlineEviction, keeps_every_budget_on_random_programs) {
     EXPECT_GT(reran, 500);
 }
 
-/// Section 3 of the paper: on a chain of n ops with memory of the order of sqrt(n), the number of runs stays
-/// O(n). The ratios of runs to calls must be those of the published simulator.
+/// Tests the claim in section 3 of the paper: on a chain of n ops with memory of O(sqrt(n)), the number of
+/// runs is O(n). The ratios of runs to calls must be those of the published simulator.
 TEST(OnlineEviction, runs_linearly_many_ops_on_a_chain_with_memory_of_the_order_of_its_root) {
     const auto ratio = [](DtrHeuristic heuristic, int n) {
         const Bytes budget(2 * static_cast<std::int64_t>(std::ceil(std::sqrt(n))));

@@ -27,8 +27,8 @@ class Plain {
         return sum;
     }
 
-    /// Returns the evicted storages that are reached through evicted storages, in one direction or along any
-    /// edge.
+    /// Returns the evicted storages that can be reached through evicted storages: upwards, downwards, or
+    /// along any edge.
     std::set<int> reachable(int from, const std::set<int>& evicted, bool up, bool down) const {
         std::set<int> found, open{from};
         while (!open.empty()) {
@@ -78,7 +78,7 @@ class Plain {
     int ops_;
 };
 
-/// Evicts and brings back random storages while the program goes on, and compares the costs.
+/// Evicts and restores random storages while the program runs, and compares the costs.
 void compare_along_random_evictions(std::uint64_t seed, Kind kind, bool with_returns) {
     const Trace trace = random_trace(seed, 25);
     StorageGraph graph;

@@ -1,4 +1,5 @@
-// A pool must evict the storage that a comparison of all its storages finds, whatever happened before.
+// Tests that a pool evicts the same storage that a comparison of all its storages finds, whatever happened
+// before.
 #include "core/dtr/eviction_pool.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@ namespace rematlas {
 namespace {
 
 /// A random program: the graph grows, storages are evicted and return, and a pool is kept up to date. There
-/// are few different sizes and times, so that scores are often equal.
+/// are few different sizes and times, so scores are often equal.
 class PoolProgram {
   public:
     PoolProgram(DtrHeuristic heuristic, bool ignore_small, std::uint64_t seed)

@@ -1,4 +1,4 @@
-// Repeats the published experiments.
+// Repeats the experiments of the paper on its published logs.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,8 +22,8 @@ std::string word(DtrOutcome::Status status) {
     return status == DtrOutcome::Status::ok ? "ok" : status == DtrOutcome::Status::oom ? "OOM" : "THRASH";
 }
 
-/// For every log, heuristic and ratio the run must end with the published status. The overhead must agree to
-/// the printed digits, also if the run ended early.
+/// For every log, heuristic and ratio the run must end with the published status. The overhead must agree in
+/// all printed digits, even if the run ended early.
 TEST(PublishedLogs, give_the_published_figures) {
     std::ifstream file(problem_folder() / "dtr" / "reference.json");
     if (!file) GTEST_SKIP() << kNoProblemFiles;

@@ -35,7 +35,7 @@ std::vector<std::int32_t> forward_of(const TrainingTree& tree, const TrainingBlo
 }
 
 // The step runs all forward ops, then the blocks' backward ops in reverse order. During an op of a block, the
-// step must hold the bytes that the block's subproblem holds, and the tensors of other blocks.
+// memory of the step must be the memory of the block's subproblem plus the tensors of other blocks.
 TEST(Subproblem, TakesWhatItsOpsTakeInTheWholeStep) {
     int compared = 0;
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {

@@ -158,7 +158,7 @@ TEST(PinnedOps, APinThatAsksForNothingIsTold) {
     for (TensorId t : graph.tensors.ids()) {
         if (is_read[t.index()] || !maker[t].valid() || graph.ops[maker[t]].outputs.size() > 1) continue;
         const Pin pin{"#" + std::to_string(maker[t].value), PinKind::recompute};
-        if (!pinned_ops(graph, {pin})) continue;  // a result, or not made in the forward
+        if (!pinned_ops(graph, {pin})) continue;  // a result, or a tensor that is not made in the forward
         EXPECT_THAT(idle_pins(graph, {pin}), ElementsAre(HasSubstr("reads nothing of it")));
         ++unread;
     }

@@ -17,7 +17,7 @@
 namespace rematlas {
 namespace {
 
-/// Returns pins on up to three ops of a graph, of both kinds. They may contradict each other.
+/// Returns pins on up to three ops of a graph, of both kinds. The pins can contradict each other.
 Pins some_pins(const Graph& graph, std::uint64_t seed, bool may_recompute = true) {
     std::mt19937_64 random(seed);
     Pins pins;
@@ -105,7 +105,8 @@ TEST(PinnedStep, RunsThatServeTwoReadersAreNotDoneTwiceWithinTheBudget) {
     const FlatGraph flat = flatten(graph);
     const Result<PinnedStep> step = pinned_step(graph, {{"a", PinKind::recompute}});
     ASSERT_TRUE(step);
-    // b is made again from a rerun of a, and the backward reads the copy: one run of a is enough for both.
+    // b is made again from a rerun of a, and the backward reads the copy of a. One rerun of a is enough for
+    // both.
     const RunSequence doubled = {0, 1, 2, 0, 1, 3, 4, 5};
     const RunSequence runs = on_original(*step, flat, doubled, Bytes(1000));
     EXPECT_EQ(std::count(runs.begin(), runs.end(), 0), 2);

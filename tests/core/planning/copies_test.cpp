@@ -122,7 +122,7 @@ TEST(PlannedCopies, WhatIsProvenOfSchedulesWithoutThemIsNotSaidOfThoseWith) {
 TEST(PlannedCopies, InfeasibleIsProvenOnlyWhereCopiesDoNotHelp) {
     Graph graph = small_graph();
     const auto none_at = [&](std::int64_t budget, Offload what) {
-        // The answer of a solver that counts residents and does not know about copies.
+        // A solver that counts residents but knows nothing about copies gives this answer.
         const Infeasible answer{
             .needed = Bytes(5000), .proven = true, .smallest_found = {}, .op = {}, .dominant = {}};
         const Result<Outcome> outcome = solve_told(graph, answer, Bytes(budget), {.what = what});

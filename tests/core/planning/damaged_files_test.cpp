@@ -1,5 +1,6 @@
-// Damaged files must never crash a reader, and never pass as valid with broken contents. The tests make a few
-// thousand random edits of each format. The targets in tests/fuzz search further, guided by coverage.
+// Damaged files must never crash a reader, and a file with broken contents must never count as valid. The
+// tests make a few thousand random edits of each format. The targets in tests/fuzz search further, guided by
+// coverage.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -21,7 +21,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Returns a random graph whose activations, gradients and times grow with the batch; the rest is constant.
+/// Returns a random graph whose activations, gradients and times grow with the batch; all other sizes are
+/// constant.
 Graph at_batch(std::uint64_t seed, std::int64_t batch, int forward_ops = 2) {
     Graph graph = random_training_graph(seed, {.forward_ops = forward_ops, .free_ops = false});
     const auto made_by = producers(graph);

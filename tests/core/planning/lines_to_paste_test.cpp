@@ -1,5 +1,4 @@
-// Tests which lines are given for the use of an exported file. tests/app/cli and tests/runtime/python run
-// these lines.
+// Tests the lines to paste that use an exported file. tests/app/cli and tests/runtime/python run these lines.
 #include "core/planning/lines_to_paste.h"
 
 #include <gmock/gmock.h>

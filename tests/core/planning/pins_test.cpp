@@ -58,7 +58,7 @@ TEST(Pins, EverySolverObeysThemOrFindsNothing) {
                                                                  .pins = pins});
                 if (!outcome) {
                     EXPECT_THAT(outcome.error().message, testing::HasSubstr("pin")) << what;
-                    break;  // the pins are wrong, whichever solver is used
+                    break;  // the pins cannot be obeyed, whichever solver is used
                 }
                 if (const Infeasible* none = outcome->infeasible()) {
                     EXPECT_TRUE(none->without_pins) << what;

@@ -1,5 +1,5 @@
-// Graphs whose collectives run beside compute: exhaustive search, solvers, simulator, checker and bounds must
-// agree.
+// For graphs whose collectives run at the same time as compute, exhaustive search, solvers, simulator,
+// checker and bounds must agree.
 #include "core/planning/solve_with_queues.h"
 
 #include <gtest/gtest.h>

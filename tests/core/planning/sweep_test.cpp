@@ -78,7 +78,7 @@ TEST(Sweep, with_a_table_for_all_budgets_takes_no_more_time_at_any_than_a_solve_
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
         for (const bool arena : {false, true}) {
             Graph graph = random_chain(seed, 12);
-            for (Tensor& tensor : graph.tensors) tensor.bytes.value *= 64;  // so that alignment adds no bytes
+            for (Tensor& tensor : graph.tensors) tensor.bytes.value *= 64;  // then alignment adds no bytes
             for (Op& op : graph.ops) op.workspace.value *= 64;
             SweepOptions options = quick({"rotor"});
             options.count = 12;
@@ -109,7 +109,7 @@ TEST(Sweep, with_a_table_for_all_budgets_takes_no_more_time_at_any_than_a_solve_
     EXPECT_GT(compared, 24);
 }
 
-/// Returns the sum of the areas of all pieces.
+/// Returns the sum of the areas of all pieces between a curve and its bound.
 double curve_area(std::span<const CurveSample> samples) {
     double area = 0;
     for (const CurvePiece& piece : curve_pieces(samples)) area += piece.area();

@@ -12,8 +12,8 @@
 namespace rematlas {
 namespace {
 
-/// The simulator counts bytes without tensors. The bytes of the listed tensors must add up to the simulator's
-/// at every step.
+/// The simulator counts bytes but does not list tensors. At each step, the bytes of the listed tensors must
+/// add up to the simulator's count.
 void expect_the_simulators_bytes(const Graph& graph, const std::vector<Step>& steps) {
     const Result<Simulation> played = simulate(graph, steps);
     ASSERT_TRUE(played) << played.error().message;

@@ -34,7 +34,7 @@ TEST(LossHead, is_the_last_product_and_all_between_it_and_the_gradients_of_its_o
     ASSERT_TRUE(found);
     EXPECT_EQ(step.graph.ops[found->product].name, "aten::mm");
     EXPECT_EQ(found->product, OpId(1));
-    // logits, logs, loss, its gradient, gradients of logs and logits
+    // The order of the tensors: logits, logs, loss, gradient of the loss, gradients of logs and of logits.
     std::vector<std::int64_t> bytes;
     for (const TensorId t : found->by_tokens) bytes.push_back(step.graph.tensors[t].bytes.value);
     EXPECT_THAT(bytes, ElementsAre(kLogits, kLogits, 4, 4, kLogits, kLogits));
@@ -46,8 +46,7 @@ TEST(LossHead, needs_exactly_what_its_tensors_have_at_the_peak) {
     const HeadedStep step = language_model_step();
     const std::optional<LossHeadMemory> found = at_peak_of(step);
     ASSERT_TRUE(found);
-    // During the backward of the softmax: its output, the gradient of the output and the gradient of the
-    // input.
+    // The backward of the softmax holds its output, the gradient of the output and the gradient of the input.
     EXPECT_EQ(found->needs, Bytes(3 * kLogits));
     EXPECT_EQ(found->peak, Bytes(80 + kWeights + kHidden + 3 * kLogits));
     EXPECT_EQ(found->peak, keep_all_peak(flatten(step.graph)));
@@ -90,7 +89,8 @@ TEST(LossHead, says_that_nobody_knows_the_callers_loss) {
     const std::optional<LossHeadMemory> found = at_peak_of(step);
     ASSERT_TRUE(found);
     EXPECT_FALSE(found->head.loss_is_inside);
-    EXPECT_EQ(found->needs, Bytes(4 * kLogits));  // with the workspace of the loss
+    EXPECT_EQ(found->needs, Bytes(4 * kLogits));  // two tensors of this size, and a workspace of twice the
+                                                  // size
     EXPECT_EQ(found->in_chunks[1].needs, Bytes(kLogits));
     EXPECT_THAT(told(*found), HasSubstr("where the loss is one of each token"));
 }

@@ -20,8 +20,8 @@ TEST(SideQueues, a_copy_slows_down_while_bytes_move_the_other_way) {
     queues.wait_for(out);
     EXPECT_EQ(queues.now(), 190);  // the remaining 60 % take 60 % of 250 ns
     queues.wait_for(back);
-    EXPECT_EQ(queues.now(), 215);  // 150 of 200 ns while `out` runs, and then, alone, the last quarter of 100
-                                   // ns
+    EXPECT_EQ(queues.now(), 215);  // while `out` runs, 150 ns at 200 ns for a whole copy; then the last
+                                   // quarter at 100 ns for a whole copy
 }
 
 TEST(SideQueues, no_bytes_move_in_the_latency) {
@@ -45,8 +45,8 @@ TEST(SideQueues, a_copy_begins_when_what_it_follows_is_done) {
     EXPECT_EQ(queues.end(next), 50);
 }
 
-/// The simulator's queues, the checker's queues and queues that count single nanoseconds must end everything
-/// at the same times.
+/// The simulator's queues, the checker's queues and queues that count single nanoseconds must end every copy
+/// at the same time.
 TEST(SideQueues, agree_with_the_checkers_and_with_counting_nanoseconds) {
     std::int64_t contended_ends = 0;
     for (std::uint64_t seed = 0; seed < 3000; ++seed) {

@@ -1,4 +1,5 @@
-// Tests the reader of memory snapshots: every form that is written, and a one-line error for each wrong form.
+// Tests the reader of memory snapshots: it must read every form that writers use, and give a one-line error
+// for each wrong form.
 #include "core/snapshots/memory_snapshot.h"
 
 #include <gmock/gmock.h>
@@ -84,7 +85,8 @@ TEST(MemorySnapshot, is_the_same_in_every_form_that_is_written) {
 TEST(MemorySnapshot, keeps_equal_stacks_once) {
     const MemorySnapshot snapshot = read_snapshot(pickled(random_snapshot(1).snapshot, {.memo = false}));
     EXPECT_LE(snapshot.stacks.size(),
-              1 + 5 * 2u);  // main, and for each of five layers two frames: the layer's and torch's
+              1 + 5 * 2u);  // main, and two frames for each of five layers: the layer's frame and torch's
+                            // frame
 }
 
 TEST(MemorySnapshot, passes_over_what_it_does_not_know) {
@@ -227,7 +229,7 @@ TEST(MemorySnapshot, nested_without_end_is_refused) {
 }
 
 TEST(MemorySnapshot, that_holds_itself_is_refused) {
-    // A list that contains itself, and a dictionary that contains itself under "segments".
+    // Two values contain themselves: a list, and a dictionary under its key "segments".
     EXPECT_THAT(snapshot_refused(pickle_bytes({']', 0x94, 'h', 0, 'a', '.'})),
                 HasSubstr("holds no memory snapshot"));
     const std::string dictionary =
@@ -240,7 +242,7 @@ TEST(MemorySnapshot, fills_each_dictionary_once_and_lists_each_event_once) {
                               pickle_codes({']', 's', 'h', 0, 0x8c, 8}) + "segments" +
                               pickle_codes({']', 's', '.'});
     EXPECT_THAT(snapshot_refused(twice), HasSubstr("no new dictionary is filled"));
-    // Lists the same event again, by its number in the memo.
+    // Lists the same event again by its memo number.
     const std::string events = pickled(with_events(json_list({snapshot_event("alloc", 1, 1)})), {.batch = 1});
     const std::size_t end_of_event = events.rfind("uaau");
     ASSERT_NE(end_of_event, std::string::npos);
@@ -256,7 +258,7 @@ TEST(MemorySnapshot, is_read_from_a_file_as_from_memory) {
     const std::string path = testing::TempDir() + "rematlas_memory_snapshot_test.pickle";
     const std::string whole =
         pickled(random_snapshot(2, {.events = 6000, .kept = 6000}).snapshot, {.memo = false});
-    ASSERT_GT(whole.size(), std::size_t{3} << 20);  // so the reader needs more than two pieces
+    ASSERT_GT(whole.size(), std::size_t{3} << 20);  // the reader needs more than two pieces for this size
     std::ofstream(path, std::ios::binary) << whole;
     const Result<MemorySnapshot> file = read_memory_snapshot(path);
     ASSERT_TRUE(file) << file.error().message;

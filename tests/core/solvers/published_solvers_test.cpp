@@ -1,5 +1,5 @@
-// Properties of every answer of the published solvers: it is valid, within the budget, and not better than
-// the optimum.
+// Tests properties of every answer of the published solvers: it is valid, within the budget, and not better
+// than the optimum.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

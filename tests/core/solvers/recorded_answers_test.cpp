@@ -1,4 +1,4 @@
-// Compares the answers of the solvers with recorded ones: see recorded.h.
+// Compares the answers of the solvers with recorded answers: see recorded.h.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,8 +16,7 @@
 namespace rematlas {
 namespace {
 
-/// Limits with so much time that no solver reaches it, and without a gap, so that only a proof ends a search
-/// early.
+/// Limits with more time than any solver needs, and without a gap, so only a proof ends a search early.
 Limits without_clock() {
     return {.time = std::chrono::hours(10), .gap = 0};
 }

@@ -1,5 +1,5 @@
-// Steps that end with the updates of an optimizer. Even if a solver knows nothing about residents, ops that
-// read a parameter must run before its update.
+// Tests steps that end with the updates of an optimizer. Even if a solver knows nothing about residents, ops
+// that read a parameter must run before its update.
 #include "core/solving/ordered_updates.h"
 
 #include <gtest/gtest.h>
@@ -32,8 +32,8 @@ Op update_of(TensorId parameter, TensorId gradient) {
     return op;
 }
 
-/// Returns the graph with random updates. A backward op may get an update behind it: an earlier op reads a
-/// new parameter, which the update changes by an output of the backward op.
+/// Returns the graph with random updates, each of a new parameter. The update follows a backward op and reads
+/// its output, and an earlier op reads the parameter.
 Graph with_updates(const Graph& graph, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     Graph updated = graph;
@@ -94,8 +94,8 @@ TEST(OrderedUpdates, BehindEverythingElseAreAStepThatIsValidToo) {
     }
 }
 
-/// Returns a graph in which each update is several ops, as in the recorded step of an optimizer: a state is
-/// scaled, added to and read, the parameter is updated by it, and an average follows the parameter.
+/// Returns a graph in which each update consists of several ops, as in the recorded step of an optimizer.
+/// They scale a state, add to it and read it, update the parameter, and update an average of the parameter.
 Graph with_updates_in_pieces(const Graph& graph, std::uint64_t seed) {
     Graph updated = with_updates(graph, seed);
     std::vector<std::pair<TensorId, TensorId>> parameters;

@@ -1,4 +1,4 @@
-// Checks of solvers' answers that several tests use.
+// Checks solvers' answers, for several tests.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -34,8 +34,8 @@ constexpr State all_sides = ~State{0} << 64;
 struct OpMask {
     State inputs = 0, outputs = 0, overwritten = 0, done = 0, side = 0;
     State makers = 0;        ///< bits in the third set: the ops that make the inputs
-    std::int64_t extra = 0;  ///< outputs and workspace
-    std::int64_t saved = 0;  ///< saved by an in-place run
+    std::int64_t extra = 0;  ///< bytes of outputs and workspace
+    std::int64_t saved = 0;  ///< bytes saved by an in-place run
     bool once = false;
 };
 

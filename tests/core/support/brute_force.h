@@ -1,4 +1,4 @@
-// Finds the optimum of small graphs by exhaustive search. The tests of solvers and bounds compare with it.
+// Finds the optimum of small graphs by exhaustive search, for tests of solvers and bounds.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct Optimum {
     std::vector<Step> steps;  ///< run, run_inplace and free steps that take `time` within the budget
 };
 
-/// Tensors that disappear when `op` runs for the first time. Bounds of schedules that must recompute them are
-/// tested with this.
+/// Tensors that disappear when `op` runs for the first time. With this, tests find the optimum of schedules
+/// that must recompute these tensors.
 struct Forgotten {
     std::int32_t op = -1;
     std::vector<std::int32_t> tensors = {};

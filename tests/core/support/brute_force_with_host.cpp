@@ -12,8 +12,8 @@
 namespace rematlas {
 namespace {
 
-/// A state of the search. All times are counted from the moment of the state; they are 0 once the copy or op
-/// is done.
+/// A state of the search. Times are counted from the moment of the state; the time of a finished copy or op
+/// is 0.
 struct TimedState {
     std::uint32_t device = 0, host = 0, done = 0;  ///< sets: tensors on the device, tensors on the host, ops
                                                    ///< that have run
@@ -80,7 +80,7 @@ class TimedSearch {
 
   private:
     /// An entry of the queue. It begins with the least time of any schedule that continues from its state. Of
-    /// entries with equal times, the state that is further in time comes first.
+    /// entries with equal times, the one with the later state comes first.
     using Entry = std::tuple<std::int64_t, std::int64_t, TimedState>;
 
     /// Returns all choices of homes for residents: device, host, or both. Each element: residents on the

@@ -10,12 +10,13 @@
 namespace rematlas {
 namespace {
 
-/// A state of the search. All times are counted from the moment of the state; they are 0 once they passed.
+/// A state of the search. Times are counted from the moment of the state; times in the past are 0.
 struct QueuedState {
-    std::uint32_t device = 0, done = 0;  ///< sets: tensors on the device, ops that have run
-    std::uint32_t unused = 0;            ///< tensors whose last run was for nothing, unless an op reads them
+    std::uint32_t device = 0, done = 0;           ///< sets: tensors on the device, ops that have run
+    std::uint32_t unused = 0;                     ///< tensors that no op has read since their last run
     std::array<std::int32_t, 2> queues{};         ///< times until the queues are idle
-    std::array<std::int32_t, 16> made{}, read{};  ///< per tensor: until collectives that make it, or read it
+    std::array<std::int32_t, 16> made{}, read{};  ///< per tensor: time until the collectives that make it, or
+                                                  ///< that read it, are done
     bool is_over = false;
     auto operator<=>(const QueuedState&) const = default;
 

@@ -1,4 +1,4 @@
-// Finds the fastest schedules of tiny graphs whose collectives run beside compute.
+// Finds the fastest schedules of tiny graphs whose collectives run at the same time as compute.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// The solvers that end by themselves, however fast the machine is. A test gives such a solver an hour, which
-// the solver never needs, and counts its answers. The answers of other solvers depend on the time that they
-// are given, so tests only check these answers.
+// Lists the solvers that end by themselves, however fast the machine is. A test gives them an hour, which
+// they never need, and counts their answers. The answers of other solvers depend on their time limit, so
+// tests check these answers but do not count them.
 #pragma once
 
 #include <algorithm>

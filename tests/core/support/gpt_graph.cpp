@@ -18,7 +18,7 @@ struct Recorded {
     std::vector<TensorId> data;   ///< inputs that get a gradient
     std::vector<TensorId> saved;  ///< tensors that its backward reads besides the gradient of the output
     TensorId output;
-    TensorId weight;  ///< invalid if none
+    TensorId weight;  ///< invalid if the op has no weight
     double flops = 0;
 };
 
@@ -218,8 +218,8 @@ class GptBuilder {
         }
     }
 
-    /// Adds the updates of all parameters. Gradients are then no results, because they are not needed after
-    /// the updates.
+    /// Adds the updates of all parameters. The gradients are then not results of the step, because nothing
+    /// needs them after the updates.
     void update_parameters() {
         for (const Recorded& recorded : tape_) {
             if (!recorded.weight.valid()) continue;

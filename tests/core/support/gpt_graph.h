@@ -1,4 +1,4 @@
-// Synthetic training graphs of GPTs, for benches, and for tests that need large graphs.
+// Synthetic training graphs of GPTs, for benches and for tests that need large graphs.
 #pragma once
 
 #include "core/graph/graph.h"
@@ -9,7 +9,8 @@ struct GptShape {
     int layers = 12;
     std::int64_t batch = 4, sequence = 1024, width = 768, heads = 12;
     std::int64_t vocabulary = 50257;
-    int encoder_layers = 0;  ///< layers of an encoder; if > 0, each of `layers` also attends to its output
+    int encoder_layers = 0;  ///< layers of an encoder; if there are any, each decoder layer also attends to
+                             ///< the encoder's output
     bool fused_attention = false;  ///< attention is one op, without saved scores and without dropout
     /// If true, the step ends with AdamW: one op for each parameter reads its gradient and updates the
     /// parameter and two states of the same size.

@@ -18,11 +18,12 @@ struct GraphOfAKind {
     std::string name;
     Graph graph;
     FlatGraph flat;
-    std::vector<Bytes> budgets;  ///< between the largest need of a single op and the peak without reruns
+    std::vector<Bytes> budgets;  ///< two budgets between the largest need of a single op and the peak without
+                                 ///< reruns
 };
 
-/// Returns graphs of 21 to 200 ops. The tensors of the random graphs have only a few bytes, so that many
-/// costs tie.
+/// Returns graphs of 21 to 200 ops. The tensors of the random graphs have only a few bytes, so many costs are
+/// equal.
 inline std::vector<GraphOfAKind> graphs_of_each_kind() {
     std::vector<GraphOfAKind> all;
     const auto add = [&](std::string name, Graph graph) {

@@ -13,7 +13,7 @@ namespace rematlas {
 /// differ.
 class HeadedStep {
   public:
-    /// Bytes of the hidden states, of the logits and of the weights.
+    /// The bytes of the hidden states, of the logits and of the weights.
     static constexpr std::int64_t kHidden = 1'000, kLogits = 64'000, kWeights = 4'000;
 
     HeadedStep() {
@@ -70,7 +70,7 @@ class HeadedStep {
 };
 
 inline HeadedStep language_model_step() {
-    HeadedStep step;  // its head is tied: the weights are those of the embedding
+    HeadedStep step;  // the head shares the weights of the embedding
     const TensorId logits = step.forward("aten::mm", {step.hidden, step.weights}, HeadedStep::kLogits);
     step.end(step.loss_of(logits), step.weights);
     return step;

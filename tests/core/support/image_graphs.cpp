@@ -75,7 +75,8 @@ class ImageBuilder {
         std::int64_t weights = 0;  ///< number of weights; their gradient is a result
         double flops = 0;
         bool in_place = false;
-        bool gradients_are_views = false;  ///< they are views of the output's gradient; no op makes them
+        bool gradients_are_views = false;  ///< the gradients are views of the output's gradient, and no op
+                                           ///< makes them
     };
 
     static int depth(const DensenetShape& shape) {
@@ -220,7 +221,7 @@ class ImageBuilder {
     Graph graph_;
     std::string module_ = "stem";
     std::vector<Recorded> tape_;
-    std::vector<TensorId> gradients_;  ///< by forward tensor
+    std::vector<TensorId> gradients_;  ///< gradients by forward tensor
 };
 
 }  // namespace

@@ -76,7 +76,7 @@ class IrregularBuilder {
         forward_.push_back(std::move(made));
     }
 
-    // The loss reads all tensors that no other op reads, so that every op gets a gradient.
+    // The loss reads all tensors that no other op reads, so every op gets a gradient.
     void loss() {
         std::vector<TensorId> read, scores;
         for (std::size_t i = 1; i < made_.size(); ++i)
@@ -119,7 +119,7 @@ class IrregularBuilder {
         gradients_[input] = sum;
     }
 
-    // Adds the weight gradient of the first op, so that the whole backward is needed.
+    // Adds the weight gradient of the first op, for which the whole backward is needed.
     void finish(TensorId gradient) {
         const TensorId first = tensor("dw0", kWeightBytes, TensorKind::gradient);
         op("dw0", Phase::backward, {made_[0], gradient}, first, kShortest);

@@ -76,7 +76,8 @@ inline bool fit(const MemoryBlocks& blocks, std::vector<std::int64_t>& offsets, 
     return false;
 }
 
-/// Returns the size of the smallest arena, by exhaustive search. Only for a few blocks of a few bytes.
+/// Returns the size of the smallest arena, by exhaustive search. Suitable only for a few blocks of a few
+/// bytes.
 inline std::int64_t least_top(const MemoryBlocks& blocks) {
     std::vector<std::int64_t> offsets(blocks.size(), 0);
     std::int64_t top = live_peak(blocks);

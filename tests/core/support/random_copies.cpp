@@ -111,9 +111,7 @@ class StepWriter {
     void run(OpId id, bool in_place) {
         const Op& op = graph_.ops[id];
         for (TensorId t : op.inputs) bring(t);
-        for (TensorId t : op.inputs)
-            bring(t);  // a second time, because making one input may have
-                       // overwritten another
+        for (TensorId t : op.inputs) bring(t);  // again, because making one input can overwrite another input
         if (!ran_[id]) {
             for (TensorId t : op.mutates) {
                 bring(t);

@@ -33,8 +33,8 @@ class RandomPlay {
         lag_ = static_cast<int>(random_() % 4);
     }
 
-    /// Returns the steps. Returns nullopt if an op would have to overwrite or update a tensor whose copy may
-    /// still be running, because no kind of step only waits for a copy.
+    /// Returns the steps. Returns nullopt if an op would have to overwrite or update a tensor whose copy can
+    /// still be running: there is no step that only waits for a copy.
     std::optional<std::vector<Step>> run() {
         for (OpId op : graph_.ops.ids()) {
             now_ = op.value;
@@ -83,9 +83,7 @@ class RandomPlay {
     void make(OpId id) {
         const Op& op = graph_.ops[id];
         for (TensorId t : op.inputs) bring(t);
-        for (TensorId t : op.inputs)
-            bring(t);  // a second time, because making one input may have
-                       // overwritten another
+        for (TensorId t : op.inputs) bring(t);  // again, because making one input can overwrite another input
         if (id.value == now_) {
             for (TensorId t : op.mutates) {
                 if (leaving_[t.index()] && !arriving_[t.index()]) free(t);
@@ -140,8 +138,8 @@ class RandomPlay {
         if (!only_copy && !arriving_[t.index()] && can_lose(t, now_)) free(t);
     }
 
-    /// Says whether all tensors that are needed later can be had without `t`. Counts only tensors of the ops
-    /// up to `last_op`.
+    /// Says whether all tensors that are needed later can be made without `t`. Considers only tensors of the
+    /// ops up to `last_op`.
     bool can_lose(TensorId t, int last_op) {
         device_[t.index()] = 0;
         bool can = true;
@@ -164,10 +162,11 @@ class RandomPlay {
     std::mt19937_64 random_;
     IdVector<TensorId, OpId> producer_;
     std::vector<std::uint8_t> device_, host_, ran_;
-    std::vector<std::uint8_t> leaving_, arriving_;  ///< a copy has begun, and no later step has waited for it
+    std::vector<std::uint8_t> leaving_, arriving_;  ///< whether a copy has begun, and no later step has
+                                                    ///< waited for it
     bool stuck_ = false;
     std::vector<int> last_use_;  ///< index of the last op that uses the tensor, or kEnd
-    std::vector<int> habit_;     ///< 0: kept, 1: copied, 2: recomputed
+    std::vector<int> habit_;     ///< 0: keep, 1: copy, 2: recompute
     int now_ = 0, lag_ = 0;
     std::vector<Step> steps_;
 };

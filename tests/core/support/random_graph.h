@@ -8,10 +8,10 @@
 
 namespace rematlas {
 
-/// Each feature appears in some of the graphs, not in all. Sizes are small integers, so that budgets are
-/// tight and many costs tie.
+/// Each feature appears in some of the graphs, not in all. Sizes are small integers, so budgets are tight and
+/// many costs are equal.
 struct RandomGraphOptions {
-    int forward_ops = 3;           ///< with loss and backward, the graph has about 2.7 ops for each
+    int forward_ops = 3;           ///< the graph has about 2.7 times as many ops, with loss and backward
     bool skips = true;             ///< ops that also read an early tensor
     bool several_outputs = true;   ///< ops with two outputs
     bool weight_gradients = true;  ///< gradients of parameters; these are results that no op reads

@@ -1,4 +1,4 @@
-// Random graphs with collectives that run beside compute.
+// Random graphs with collectives that run at the same time as compute.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ struct SimSegment {
     std::vector<SimBlock> blocks;
 };
 
-/// An event for the expected values: an allocation begins or ends.
+/// The beginning or the end of an allocation, for the expected values.
 struct SimChange {
     std::int64_t address = 0, bytes = 0;  ///< negative bytes: the allocation ends
     int place = 0;
@@ -199,8 +199,8 @@ class SimAllocator {
     /// Returns the bytes by place at the moment. A block that began before the recorded events has a known
     /// place only if it still exists at the end.
     std::map<std::string, std::int64_t> alive_by_place(std::size_t moment, std::size_t begin) const {
-        std::map<std::int64_t, std::pair<SimChange, std::size_t>> alive;  // by address: allocation and its
-                                                                          // index among the changes
+        std::map<std::int64_t, std::pair<SimChange, std::size_t>> alive;  // address -> (allocation, its index
+                                                                          // among the changes)
         for (std::size_t i = 0; i < moment; ++i) {
             if (changes_[i].bytes > 0) alive[changes_[i].address] = {changes_[i], i};
             if (changes_[i].bytes < 0) alive.erase(changes_[i].address);

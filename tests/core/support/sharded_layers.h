@@ -1,4 +1,4 @@
-// A step whose weights are gathered and whose gradients are scattered, in the queue "fsdp".
+// A step that gathers weights and scatters gradients in the queue "fsdp".
 #pragma once
 
 #include "core/graph/graph.h"

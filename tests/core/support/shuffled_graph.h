@@ -1,4 +1,4 @@
-// Returns the same training step with other ids.
+// Renumbers the tensors and reorders the ops of a training step.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace rematlas {
 
-/// Renumbers the tensors at random, and orders the ops at random such that each runs after the makers of its
+/// Renumbers the tensors at random. Reorders the ops at random, but each op stays after the makers of its
 /// inputs. The result passes `validate` if `graph` does.
 Graph shuffled(const Graph& graph, std::uint64_t seed);
 

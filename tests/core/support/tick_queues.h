@@ -40,7 +40,7 @@ class TickQueues {
     }
 
   private:
-    /// Returns the first work of a queue that is not done, or nullptr.
+    /// Returns the first unfinished work of a queue, or nullptr.
     TickWork* head(int queue) {
         for (TickWork& work : works)
             if (work.queue == queue && !work.done) return &work;

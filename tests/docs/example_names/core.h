@@ -29,7 +29,7 @@ namespace rematlas::example_names {
 
 using namespace std::chrono_literals;
 
-/// Stands for `...`: a value of any type.
+/// Represents `...`: a value of any type.
 struct Anything {
     template <class T>
     operator T() const;
@@ -43,7 +43,7 @@ struct Returned {
     Returned(T&& value);
 };
 
-/// Stands for the use of values in an example.
+/// Represents the use of values in an example.
 template <class... Values>
 void use(const Values&... values);
 template <class Size>

@@ -1,4 +1,5 @@
-// Names that the examples at the top of the explorer's headers use without defining them (beside core.h).
+// Names that the examples at the top of the explorer's headers use without defining them (in addition to
+// core.h).
 #pragma once
 
 #include <QAbstractItemView>

@@ -1,4 +1,5 @@
-// Names that the examples at the top of the runtime's headers use without defining them (beside core.h).
+// Names that the examples at the top of the runtime's headers use without defining them (in addition to
+// core.h).
 #pragma once
 
 #include <ATen/Functions.h>
@@ -16,7 +17,7 @@
 
 namespace rematlas::example_names {
 
-/// The device, for functions that take its runtime and for those that take its name in libtorch.
+/// A device, for functions that take a `DeviceRuntime` and for functions that take a `c10::Device`.
 struct AnyDevice {
     DeviceRuntime& operator*() const;
     operator DeviceRuntime&() const;

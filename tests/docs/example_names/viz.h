@@ -1,4 +1,4 @@
-// Names that the examples at the top of viz' headers use without defining them (beside core.h).
+// Names that the examples at the top of viz' headers use without defining them (in addition to core.h).
 #pragma once
 
 #include <stop_token>

@@ -75,7 +75,7 @@ def unet_condition():
 
 @entry("unet_condition_tuple")
 def unet_condition_tuple():
-    """The U-Net in bfloat16 by autocast. It returns a tuple, as in the training scripts."""
+    """The U-Net in bfloat16 by autocast. It returns a tuple, as in the training scripts of diffusers."""
 
     def batch(step):
         made = noisy_latents(step)

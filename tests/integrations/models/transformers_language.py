@@ -265,14 +265,14 @@ SMALL_MIXTURE = SMALL_GROUPED | dict(num_local_experts=4, num_experts_per_tok=2,
 
 @entry("mixtral")
 def mixtral():
-    """By default words are sorted by expert, and one op multiplies them in groups. So shapes do not depend on
+    """By default, words are sorted by expert, and one op multiplies them in groups. So no shape depends on
     the routing."""
     return Case(transformers.MixtralForCausalLM(transformers.MixtralConfig(**SMALL_MIXTURE)), next_word)
 
 
 @entry("mixtral_batched")
 def mixtral_batched():
-    """Every word is multiplied with copies of the weights of its experts."""
+    """Each word is multiplied by copies of the weights of its experts."""
     return Case(
         transformers.MixtralForCausalLM(
             transformers.MixtralConfig(**SMALL_MIXTURE, experts_implementation="batched_mm")

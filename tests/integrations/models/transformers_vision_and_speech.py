@@ -1,4 +1,4 @@
-"""Models of Hugging Face transformers for images, video, speech, and images with text."""
+"""Models of Hugging Face transformers for images, video and speech, and for images with text."""
 
 import torch
 import transformers
@@ -262,7 +262,8 @@ def wav2vec2_unmasked():
     reason="the loss copies the lengths of the sounds into plain numbers, which change from step to step",
 )
 def wav2vec2_padded():
-    """`ctc_loss` reads tensors of lengths directly from memory, and no op shows this."""
+    """`ctc_loss` reads the lengths directly from the memory of their tensors. No op shows that they are
+    read."""
     return Case(
         transformers.Wav2Vec2ForCTC(transformers.Wav2Vec2Config(**SMALL_SPEECH, apply_spec_augment=False)),
         padded_speech,

@@ -218,7 +218,8 @@ def images_translated():
 
 @situation("pool_of_fakes")
 def pool_of_fakes():
-    """Half of the fake images that the discriminator sees are older ones, drawn with Python's generator."""
+    """Half of the fake images that the discriminator sees are from earlier steps, chosen with Python's random
+    generator."""
     pool = []
 
     def pooled(fakes):

@@ -1,4 +1,4 @@
-"""Programs that save memory by other means: checkpoints of all kinds, offloaded activations."""
+"""Programs that save memory by other means: all kinds of checkpoints, and offloaded activations."""
 
 import torch
 from torch import nn

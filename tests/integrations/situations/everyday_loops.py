@@ -44,7 +44,7 @@ def classifier_with_momentum():
 
 @situation("accumulated_gradients")
 def accumulated_gradients():
-    """Each step of the optimizer has four small batches, and the loss is divided by four."""
+    """Each step of the optimizer uses four small batches, whose losses are divided by four."""
     model = gpt2()
     optimizer = adamw(model)
 
@@ -213,7 +213,7 @@ def average_of_the_references():
 
 @situation("average_of_timm")
 def average_of_timm():
-    """A small version of timm's training script: its average of weights, its optimizer, its loss, its
+    """A small version of timm's training script, with its average of weights, its optimizer, its loss and its
     schedule."""
     model = timm.create_model(
         "vit_tiny_patch16_224",

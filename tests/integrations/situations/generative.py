@@ -43,7 +43,7 @@ def variational_autoencoder():
 
 @situation("codebook_by_averages")
 def codebook_by_averages():
-    """VQ-VAE: in the forward, the codebook is updated by averages of its encodings, which are kept in
+    """VQ-VAE. The forward updates the codebook by averages of the encodings. The averages are kept in
     buffers."""
 
     class Codebook(nn.Module):

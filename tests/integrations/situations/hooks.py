@@ -78,7 +78,8 @@ def gradient_reversed():
 
 @situation("loss_in_a_log_of_the_module")
 def loss_in_a_log_of_the_module():
-    """The module returns its loss, counts its steps, and appends the loss to a list for a plot."""
+    """The module returns its loss, counts its steps, and appends the loss to a list, for example for a
+    plot."""
 
     class Logging(nn.Module):
         def __init__(self):

@@ -1,4 +1,4 @@
-"""Reinforcement learning, and learning from people's preferences."""
+"""Reinforcement learning, and learning from human preferences."""
 
 import copy
 

@@ -1,5 +1,5 @@
-"""Steps of one rank of a divided model are recorded from shapes, without processes. They have the ops,
-tensors and bytes of steps that processes record."""
+"""Steps of one rank of a distributed model are recorded from shapes, without processes. They have the same
+ops, tensors and bytes as steps that real processes record."""
 
 import json
 import math
@@ -87,7 +87,7 @@ def llama(device, **sizes):
 
 
 def divided_gpt(mesh):
-    """Makes a model that is divided by sequences and tensors, and by shards."""
+    """Makes a model with sequence parallelism, tensor parallelism and sharding."""
     model, args, kwargs = gpt("meta", 104)
     whole = {
         "embedding": RowwiseParallel(input_layouts=Replicate(), output_layouts=Shard(1)),
@@ -108,7 +108,7 @@ def divided_gpt(mesh):
 
 
 def step(mesh=None):
-    """The function of the command line."""
+    """The function that the command line captures."""
     return gpt("meta") if mesh is None else divided_gpt(mesh)
 
 
@@ -127,7 +127,7 @@ def facts(graph):
 
 
 def train(rank, port, make, mesh, precision, path) -> None:
-    """Records and plans steps of a divided model in one of several processes. Rank 0 writes the graph."""
+    """Records and plans steps of a distributed model in one of several processes. Rank 0 writes the graph."""
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo")
     torch.set_num_threads(1)
     dist.init_process_group("gloo", rank=rank, world_size=math.prod(mesh.values()))
@@ -186,7 +186,7 @@ class Steps(unittest.TestCase):
         graph = self.graph(shapes(gpt, "fsdp=4", "h100"))
         sizes = {tensor["name"]: tensor["bytes"] for tensor in graph["tensors"]}
         self.assertEqual(sizes["blocks.0.up.weight"], 4 * WIDTH * WIDTH * 4 // 4)
-        self.assertEqual(sizes["head.weight"], 26 * WIDTH * 4)  # of 101 words, with padding
+        self.assertEqual(sizes["head.weight"], 26 * WIDTH * 4)  # a quarter of 101 words, rounded up
         kinds = {
             graph["tensors"][place]["kind"]
             for op in graph["ops"]
@@ -315,7 +315,8 @@ class Links(unittest.TestCase):
         for op in fast:
             if "all_gather" in op["name"]:
                 whole, part = bytes_of[op["outputs"][0]], bytes_of[op["inputs"][0]]
-                self.assertAlmostEqual(op["wire_bytes"] / (whole - part), 1, delta=0.05)  # bytes of blocks
+                # The sizes of tensors are rounded up to blocks of the allocator.
+                self.assertAlmostEqual(op["wire_bytes"] / (whole - part), 1, delta=0.05)
 
     def test_updates_and_other_cards_keep_queues(self):
         model, args, kwargs = llama("meta")

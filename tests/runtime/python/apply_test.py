@@ -1,4 +1,4 @@
-"""The user's own models under `rematlas.apply` train as in plain training, and within the budget."""
+"""The user's own models train under `rematlas.apply` as in plain training, and within the budget."""
 
 import contextlib
 import copy
@@ -70,7 +70,7 @@ class Training(TrainingCase):
         self.assertEqual(plan.at_most, plan.measured_peak_bytes < plan.peak_bytes)
         if models.DEVICE.type == "cpu":
             self.assertLessEqual(plan.last["peak_bytes"], plan.peak_bytes)
-        else:  # on a GPU a measurement would reset the caller's own statistics
+        else:  # on a GPU, a measurement would reset the caller's own statistics
             self.assertIsNone(plan.last["peak_bytes"])
             self.assertLessEqual(plan.peak_bytes, plan.allocated_peak_bytes)
             self.assertLess(plan.reserved_peak_bytes, plan.device_bytes)
@@ -83,7 +83,7 @@ class Training(TrainingCase):
         self.expect_as_plain(models.resnet, models.images, models.image_loss, models.sgd, "80%", accumulate=2)
 
     def test_bytes_bound_all_tensors_of_the_process(self):
-        kept = torch.zeros(1 << 20)  # 4 MiB that are alive besides the step
+        kept = torch.zeros(1 << 20)  # 4 MiB that are alive beside the step
         whole = models.resnet()
         rematlas.apply(whole, "100%", solver="keep-all")
         models.train(whole, models.images, models.image_loss, models.sgd(whole), 4, after=wait)
@@ -263,8 +263,8 @@ class Threads(unittest.TestCase):
         return found
 
     def test_two_models_train_in_two_threads(self):
-        """Each module must train as it does without a plan. The status is not checked: a recording
-        counts the memory of both threads, so a plan may or may not be made."""
+        """Each module must train as it does without a plan. The status is not checked: a recording counts the
+        memory of both threads, so it depends on the timing whether a plan is made."""
         plain = []
         self.train(models.resnet(), 10, plain)
         modules = [rematlas.apply(models.resnet(), "80%", config=models.by_moves()) for _ in range(2)]

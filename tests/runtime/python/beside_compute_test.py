@@ -1,4 +1,4 @@
-"""Plans whose collectives run while other ops run, on a process group without hidden copies."""
+"""Tests plans whose collectives run while other ops run. The process group makes no hidden copies."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from parallel_test import free_port
 
 
 def graph_of(model) -> dict:
-    """Returns the graph in the file of the model's plan."""
+    """Returns the graph from the plan file of the model."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "step.plan"
         rematlas.status(model).save(path)
@@ -47,7 +47,8 @@ def run(rank, port, case, results) -> None:
 
 
 def run_direct_until_error(*given) -> None:
-    """Is `run_until_error` in a process that has imported this module, so that the backend is known."""
+    """Does the same as `run_until_error`. Processes that call it import this module, which registers the
+    backend."""
     run_until_error(*given)
 
 

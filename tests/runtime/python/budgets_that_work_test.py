@@ -1,4 +1,4 @@
-"""The error for a budget that no plan keeps names a budget that works, also later in the training."""
+"""The error for a budget that no plan can keep names a budget that works, even later in the training."""
 
 import gc
 import json
@@ -132,7 +132,8 @@ class BudgetsThatWork(unittest.TestCase):
         self.expect_bytes_that_work(trained)
 
     def test_forwards_that_are_open_in_turn(self):
-        """Gradients live beside a forward that begins only while another forward is open."""
+        """A forward begins while another forward is open, and gradients of earlier backwards are alive at the
+        same time."""
         torch.manual_seed(0)
         makes = (lambda: nn.Linear(64, 256), nn.GELU, lambda: nn.Linear(256, 64))
         module = nn.Sequential(*(make() for _ in range(4) for make in makes))

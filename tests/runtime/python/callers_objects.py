@@ -259,8 +259,8 @@ class SetOfNames(Program):
 
 
 class SharedWithModule(Program):
-    """The caller's dictionary is also an attribute of the module. Its changes make each call a call of
-    another kind."""
+    """The caller's dictionary is also an attribute of the module. Because the forward changes it, each call
+    is of a different kind."""
 
     state = None
 
@@ -283,8 +283,7 @@ class ReturnsItsBatch(Program):
 
 
 class Fills(Program):
-    """Changes an argument only if the argument lacks an entry. The argument lacks the entry only in the first
-    step."""
+    """Changes an argument only if the argument lacks an entry, which is the case only in the first step."""
 
     state = "planned"
 
@@ -348,7 +347,8 @@ class FeaturesKept(Program):
 
 
 class InASet(Program):
-    """The tensors that need gradients are in a set, which has no order in which they could be replaced."""
+    """The tensors that need gradients are in a set. A set has no order, so they cannot be replaced by
+    position."""
 
     def batch(self, step):
         return (frozenset([rows(step, requires_grad=True)]), rows(step + 100))
@@ -504,7 +504,7 @@ class LongGlobalList(Program):
         return self.loss(batch["x"], batch["y"])
 
     def seen(self, args):
-        return described(args)  # the list is not watched, and no plan repeats its changes
+        return described(args)  # the list is not watched, so no plan repeats its changes
 
 
 class GlobalArray(Program):
@@ -642,7 +642,7 @@ class Closure(Program):
 
 
 class KnownByIdentity(Program):
-    """Compares a value with a global by identity, so a copy of the value would not match."""
+    """Compares a value with a global by identity. A copy of the value would not be equal."""
 
     state = "planned"
 

@@ -1,5 +1,5 @@
-"""A forward that changes its caller's objects changes them exactly once, as it does without a plan. This also
-holds if the forward is tried on shapes, recorded or evicted."""
+"""A forward that changes its caller's objects changes them exactly once, as without a plan. This also holds
+if the forward is tried on shapes, is recorded, or runs under eviction."""
 
 import contextlib
 import unittest
@@ -16,7 +16,7 @@ EVICTED = ("Scales", "Pops", "FeaturesTaken", "FromIterator", "CountsItsCalls", 
 
 
 class Beside:
-    """A context manager that restores those objects outside the module that the programs change."""
+    """A context manager that restores the objects outside the module that the programs change."""
 
     def __init__(self):
         self.history = list(callers_objects.HISTORY)
@@ -138,18 +138,20 @@ def case_of(name, budget, **options):
 for _name in PROGRAMS:
     setattr(CallersObjects, f"test_{_name}_beyond_the_budget", case_of(_name, BUDGET))
     setattr(CallersObjects, f"test_{_name}_ahead", lambda self, name=_name: self.expect_left_alone(name))
-for _name in list(PROGRAMS)[: list(PROGRAMS).index("FromGenerator")]:  # programs that change their arguments
+# These programs change their arguments.
+for _name in list(PROGRAMS)[: list(PROGRAMS).index("FromGenerator")]:
     setattr(CallersObjects, f"test_{_name}_within_a_share", case_of(_name, "70% of activations"))
 for _name in EVICTED:
     setattr(CallersObjects, f"test_{_name}_evicted", case_of(_name, BUDGET, unplanned="evict"))
 
 
 class RunAgain(unittest.TestCase):
-    """Forwards that are started a second time."""
+    """Forwards that run a second time."""
 
     def test_the_original_of_an_earlier_forward_gets_its_arguments_as_they_were(self):
-        """The caller empties a dictionary, an argument of the forward, before a backward that the plan cannot
-        run. The original's forward must then run again with the former contents."""
+        """The caller empties a dictionary, which is an argument of the forward, and then runs a backward that
+        the plan cannot run. The original's forward must then run again with the former contents of the
+        dictionary."""
         losses = []
         for budget in (None, "70% of activations"):
             module = PROGRAMS["FeaturesKept"]()

@@ -1,5 +1,5 @@
-"""Optimizers in steps for a card that is not installed: their states, the temporaries of their updates, and
-the way they run."""
+"""Optimizers in steps for a card that is not installed: their states, the temporary tensors of their updates,
+and the implementation that torch chooses."""
 
 import importlib.util
 import json
@@ -65,7 +65,7 @@ class OfTorch(unittest.TestCase):
                         held(json.loads(plan.graph_text()), "optimizer_state"), kept_bytes(optimizer)
                     )
                     found = plan.answer().whole_peak_bytes
-                    if name == "muon":  # the workspace of its 16-bit products follows from the processor
+                    if name == "muon":  # the workspace of its 16-bit products depends on the processor
                         self.assertLessEqual(found, most + FEW_BYTES)
                         self.assertGreater(found, 0.9 * most)
                     else:
@@ -292,7 +292,7 @@ class Instances(unittest.TestCase):
     def test_that_cannot_be_are_refused(self):
         model, x = Net(), rows()
         for optimizer, why in (
-            (("adamw", {"capturable": True}), "capturable=True"),  # does not run on the CPU
+            (("adamw", {"capturable": True}), "capturable=True"),  # capturable=True does not run on the CPU
             (torch.optim.LBFGS(model.parameters()), "LBFGS.*closure"),
             (MakesStatesAnew(model.parameters()), r"makes its state .*sum anew.*copy_"),
             (torch.optim.Adagrad(Net().parameters()), "none of the model's parameters"),

@@ -1,5 +1,5 @@
-"""Steps for a card that is not installed are recorded from shapes and planned. Model and arguments stay as
-they were."""
+"""Steps for a card that is not installed are recorded from shapes and planned. The model and its arguments do
+not change."""
 
 import json
 import os
@@ -42,7 +42,7 @@ class Attention(nn.Module):
 
 
 class LooksAtMask(nn.Module):
-    """A model that runs other ops if the mask hides nothing, so it reads the mask's values."""
+    """A model that runs different ops if the mask hides nothing. For this it reads the mask's values."""
 
     def __init__(self):
         super().__init__()
@@ -59,7 +59,7 @@ class Total(nn.Module):
 
 
 class Checkpoints(nn.Module):
-    """A model with checkpoints, so that its backward draws the dropout masks again."""
+    """A model with checkpoints. Its backward draws the dropout masks again."""
 
     def __init__(self, reentrant=False):
         super().__init__()
@@ -262,7 +262,7 @@ class Steps(unittest.TestCase):
             found = graph(nn.Sequential(*model, Total()), x, card=card)
             kinds = {tensor["id"]: tensor["kind"] for tensor in found["tensors"]}
             (norm,) = [op for op in found["ops"] if op["name"].endswith("_batch_norm")]
-            if not torch.cuda.is_available():  # with CUDA, its own libraries decide which op runs
+            if not torch.cuda.is_available():  # with CUDA, the libraries of CUDA decide which op runs
                 self.assertEqual(norm["name"], f"aten::{library}_batch_norm")
             self.assertTrue(norm.get("recomputable", True), card)
             self.assertEqual([kinds[tensor] for tensor in norm["mutates"]], ["buffer", "buffer"], card)

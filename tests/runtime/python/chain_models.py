@@ -1,5 +1,5 @@
-"""Functions that make models for the command line. The module imports only torch, so that a process starts
-fast."""
+"""Functions that make models for the command line. The module imports only torch, so a process that imports
+it starts fast."""
 
 import torch
 from torch import nn

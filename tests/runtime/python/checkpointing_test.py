@@ -1,5 +1,5 @@
-"""Plain torch models that are checkpointed according to a plan have the gradients of plain checkpointing, and
-the predicted peak."""
+"""Checkpointing a plain torch model according to a plan gives the gradients of plain checkpointing, and the
+predicted peak."""
 
 import contextlib
 import functools
@@ -29,8 +29,8 @@ def planned(name):
 
 
 class Trained:
-    """Runs one step. `gradients` are those of the step; `peak` is the step's peak above the bytes before
-    it."""
+    """Runs one step. `gradients`: the gradients of the step. `peak`: the most bytes during the step beyond
+    the bytes before it."""
 
     def __init__(self, model, batch, seed=3):
         model.zero_grad()
@@ -120,7 +120,7 @@ class Models(Case):
 
 
 class Regions(Case):
-    """If the caller gives no path, the policy finds out which region a call belongs to."""
+    """If the caller gives no path, the policy finds the region of a call by itself."""
 
     def setUp(self):
         super().setUp()
@@ -147,8 +147,7 @@ class Regions(Case):
         self.check()
 
     def test_by_the_ops(self):
-        """The first call runs the ops of another region than the one that comes next in the policy's
-        order."""
+        """The first call runs the ops of a region that is not the first region of the policy."""
         first = self.policy.file.regions[0]
         other = type(first)("other", first.ops[::-1])
         self.policy.regions = {"other": other, **self.policy.regions}
@@ -180,7 +179,7 @@ class OtherSteps(Case):
         plain = do(self.plain_step)
         with self.assertWarnsRegex(rematlas.RefusedWarning, "recompute all"):
             steps = [do(self.step)]
-        steps += [do(self.step) for _ in range(2)]  # a second warning would be raised as an error here
+        steps += [do(self.step) for _ in range(2)]  # here a second warning would be an error
         for step in steps:
             self.assertTrue(step.same_as(plain))
         rng = 64 * 1024  # bytes of the policy itself and of the generator's states

@@ -1,5 +1,5 @@
-"""Computing head and loss in chunks of tokens gives the results of the plain computation in less memory, also
-under plans."""
+"""Computing head and loss in chunks of tokens gives the results of the plain computation with less memory,
+with and without plans."""
 
 import copy
 import itertools
@@ -215,8 +215,8 @@ class AsPlain(unittest.TestCase):
             (taken(chunked, head, 20 * hidden[:, 10:12], targets[:, 10:12], scale, cast)[2] == 0).sum()
             for scale in (1.0, 2.0**16)
         ]
-        # The rows of unlikely classes have small gradients. If the scale were applied after rounding, these
-        # gradients would have as many zeros as without a scale.
+        # The rows of unlikely classes have small gradients. If the loss were scaled only after rounding,
+        # these gradients would have as many zeros as without a scale.
         self.assertGreater(zeros[0], 2 * zeros[1] + 100)
 
     def test_several_calls_before_a_backward_and_several_backwards_add_up(self):
@@ -338,8 +338,8 @@ class Memory(unittest.TestCase):
             for chunks in (2, 4, 8):
                 found = self.peak_of(Language(chunks, wrapped=is_wrapped))
                 saved = head_bytes(tokens, 2000) - head_bytes(tokens // chunks, 2000)
-                # The sum of the gradients of the head's weights is alive, too. With a wrapped head, the
-                # gradient of one chunk is also alive.
+                # The sum of the gradients of the head's weights is alive, too. With a wrapped head, so is the
+                # gradient of one chunk.
                 self.assertLessEqual(found, plain - saved + (1 + is_wrapped) * weights + 100_000)
 
     def test_auto_takes_the_fewest_chunks_that_need_no_more_than_the_head(self):

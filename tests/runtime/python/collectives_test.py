@@ -1,5 +1,5 @@
 """Several Gloo processes train a module whose own forward and backward exchange data. The collectives are ops
-of the plan, and all ranks take the same course in each step."""
+of the plan, and in each step all ranks take the same course."""
 
 import contextlib
 import dataclasses
@@ -21,14 +21,14 @@ from parallel_test import free_port
 
 WIDTH, ROWS, BLOCKS, STEPS = 32, 256, 3, 14
 collectives = torch.ops._c10d_functional
-meshes = {}  # the own row and column of four ranks in a square
+meshes = {}  # for ranks in a 2 x 2 mesh: the groups of this rank's row and column
 BUDGET, BALLAST = 1_700_000, 400_000  # bytes
 ballast = []
 
 
 class GatheredInGroup(torch.autograd.Function):
-    """A parameter from the shards of the ranks of a group. The backward sums its gradient over the ranks and
-    returns the part of the own shard."""
+    """Gathers a parameter from the shards of the ranks of a group. The backward sums the gradient over the
+    ranks, and returns this rank's part of the sum."""
 
     @staticmethod
     def forward(context, shard, group):
@@ -45,7 +45,7 @@ class GatheredInGroup(torch.autograd.Function):
 
 
 class SummedInGroup(torch.autograd.Function):
-    """The sum of a tensor over the ranks of a group."""
+    """Sums a tensor over the ranks of a group."""
 
     @staticmethod
     def forward(context, part, group):
@@ -84,8 +84,8 @@ class ShardedBlock(nn.Module):
 
 
 class ParallelBlock(nn.Module):
-    """A block whose hidden features are divided among the ranks, and whose mean over rows and ranks is
-    subtracted by a collective that writes to its argument."""
+    """A block whose hidden features are divided among the ranks. A collective that writes to its argument
+    computes the mean over rows and ranks, which the block subtracts."""
 
     def __init__(self):
         super().__init__()
@@ -100,9 +100,9 @@ class ParallelBlock(nn.Module):
 
 
 class MeshBlock(nn.Module):
-    """A block of a mesh of 2 x 2 ranks: its hidden features are divided among the two ranks of a row, and its
-    first weight is gathered from the shards of the two ranks of a column. The groups have other names on each
-    rank, and each rank adds another number."""
+    """A block for a mesh of 2 x 2 ranks. The two ranks of a row share its hidden features, and the two ranks
+    of a column hold the shards of its first weight. The groups have different names on each rank, and each
+    rank adds a different number."""
 
     def __init__(self):
         super().__init__()
@@ -117,7 +117,7 @@ class MeshBlock(nn.Module):
 
 
 class Seeding(ShardedBlock):
-    """A block that no plan can run on rank 1, where it seeds the random numbers."""
+    """A block that no plan can run on rank 1, because it seeds the random numbers there."""
 
     def forward(self, x):
         if dist.get_rank() == 1:
@@ -144,14 +144,14 @@ class Sending(nn.Module):
 
 
 class Indescribable:
-    """An argument without a description, so that no call with it is planned."""
+    """An argument that cannot be described, so no call with it is planned."""
 
     def __reduce_ex__(self, protocol):
         raise TypeError("no description")
 
 
 class Blocks(nn.Module):
-    fails = ""  # "before" or "after" the collectives
+    fails = ""  # where the forward raises: "before" or "after" the collectives
 
     def __init__(self, block):
         super().__init__()
@@ -182,7 +182,7 @@ def indescribable_on_rank_1(step):
 
 
 def begun(step):
-    """A collective that the module waits for, but that the program has begun."""
+    """Starts a collective outside the module. The module waits for its result."""
     return collectives.all_reduce(torch.ones(2), "sum", dist.group.WORLD.group_name)
 
 
@@ -209,7 +209,7 @@ def called_in_eval_on_rank_1_at_first(module, step, *given):
 
 
 def called_beside_ballast_of_rank_1(module, step, *given):
-    """Rank 1 holds a tensor, beside which its budget has no room for plan and original together."""
+    """Rank 1 holds another tensor, so its budget is too small for the plan and the original together."""
     if dist.get_rank() == 1 and not ballast:
         ballast.append(torch.empty(BALLAST, dtype=torch.uint8))
     return module(*given)
@@ -230,7 +230,7 @@ def tried_again_on_rank_1_once(module, step, *given):
 
 
 def left_out_after_an_error_on_rank_1(module, step, *given):
-    """Returns None in the first step, which all ranks leave out."""
+    """Returns None in the first step, and all ranks skip that step."""
     module.fails = "after" if dist.get_rank() == 1 and step == 0 else ""
     try:
         output = module(*given)
@@ -257,7 +257,7 @@ class Training:
 
 
 def make_mesh(rank) -> None:
-    """Makes the groups of a square of four ranks. All ranks make all groups, in one order."""
+    """Makes the groups of rows and columns of a 2 x 2 mesh. All ranks make all groups in the same order."""
     for name, groups in {"row": ([0, 1], [2, 3]), "column": ([0, 2], [1, 3])}.items():
         for members in groups:
             group = dist.new_group(members)
@@ -299,7 +299,7 @@ def run(rank, port, training, results) -> None:
     )
     losses = train(module, rank, training, True)
     status = rematlas.status(module)
-    status.wait()  # a busy machine may still plan
+    status.wait()  # on a busy machine, planning may still run
     is_same = wanted == losses and all(
         torch.equal(a, b) for a, b in zip(plain.parameters(), module.parameters(), strict=True)
     )
@@ -374,12 +374,13 @@ class SeveralProcesses(unittest.TestCase):
                 self.assertTrue(all(replayed > 0 for *_, replayed in states), states)
 
     def test_a_rank_that_waits_for_its_plan_alone(self):
-        for rank in (0, 1):  # either may make the plan
+        for rank in (0, 1):  # the rank that makes the plan, and the other rank
             self.expect_planned(ShardedBlock, waits=(rank,))
 
     def test_a_rank_without_room_to_compare_its_plan(self):
         in_bytes = {"budget": BUDGET, "unplanned": "original"}
-        self.assertEqual(self.expect_planned(ShardedBlock, **in_bytes), STEPS - 4)  # recorded, compared
+        # Four steps are recorded or compared.
+        self.assertEqual(self.expect_planned(ShardedBlock, **in_bytes), STEPS - 4)
         replayed = self.expect_planned(ShardedBlock, call=called_beside_ballast_of_rank_1, **in_bytes)
         self.assertEqual(replayed, STEPS - 2)
 

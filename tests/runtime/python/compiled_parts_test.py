@@ -1,5 +1,5 @@
-"""If parts of a model, or modules next to it, run by torch.compile, then the model trains as it does without
-`apply`, and dynamo writes no additional messages.
+"""If torch.compile runs parts of a model, or modules next to it, then the model trains as without `apply`,
+and dynamo writes no additional messages.
 
     python -m unittest compiled_parts_test
 """
@@ -235,8 +235,8 @@ class Regions(unittest.TestCase):
     steps, block = STEPS, Block
 
     def train(self, compiled, budget=None, **options):
-        """Returns digests of each step. If `budget` is set, `self.applied` becomes the module to which it was
-        applied."""
+        """Returns digests of each step. If `budget` is given, sets `self.applied` to the module that `apply`
+        has got."""
         torch._dynamo.reset()
         torch._dynamo.utils.counters.clear()
         torch.manual_seed(0)
@@ -261,7 +261,7 @@ class Regions(unittest.TestCase):
         return found
 
     def expect_planned(self, compiled, regions):
-        """Checks that the training is planned. `regions`: how many calls of compiled code the step has."""
+        """Checks that the training is planned. `regions`: the number of calls of compiled code in a step."""
         plain = self.train(compiled)
         with warnings.catch_warnings():
             warnings.simplefilter("error", rematlas.RefusedWarning)
@@ -309,7 +309,7 @@ class Regions(unittest.TestCase):
             self.train(in_place, "90%")
 
     def test_no_region_runs_on_shapes(self):
-        """The budget is too small for the step, so the first attempt is to record the step from shapes. That
+        """The budget is too small for the step, so `apply` first tries to record the step from shapes. This
         must not run compiled code."""
         self.steps = 2
         plain = self.train(in_place)

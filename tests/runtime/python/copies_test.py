@@ -1,4 +1,4 @@
-"""Plans with copies to the host, read from a file, train as the plain model does."""
+"""Plans with copies to the host that are read from a file train like the plain model."""
 
 import hashlib
 import json
@@ -80,7 +80,8 @@ class Copies(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.graph, *_ = planned_by_the_command_line("sample")
-        # The schedule is keep-all: in other schedules the idle tensors would depend on measured times.
+        # The schedule keeps all tensors: in other schedules, measured times would decide which tensors are
+        # idle.
         self.schedule = pathlib.Path(self.folder.name) / "keep_all.schedule.json"
         solve = [program("rematlas"), "solve", self.graph, "--solver", "keep-all", "--budget", "100%"]
         subprocess.run([*solve, "--quiet", "-o", self.schedule], check=True, stdout=subprocess.DEVNULL)

@@ -1,8 +1,8 @@
 """Counts the memory of a training step without a graph: the bytes of the tensors that a module holds, and of
 the tensors that autograd keeps for the backward.
 
-The counts use torch's fake tensors, whose shapes, strides and devices come from torch's own formulas. So they
-share no code with the shapes of a captured step. All numbers are bytes.
+The counts use torch's fake tensors, whose shapes, strides and devices are computed by torch. So they share no
+code with the shapes of a captured step. All numbers are bytes.
 """
 
 import contextlib
@@ -73,8 +73,8 @@ def fake_card(card: str):
     """A context manager in which torch makes fake tensors on the card.
 
     With fake tensors, transformers assumes that it is traced. It then makes its own attention mask, and
-    repeats keys and values for each head. In this context transformers is told that it is not traced and that
-    each row is one text, so it runs the ops of an eager step.
+    repeats keys and values for each head. In this context, transformers takes it that it is not traced and
+    that each row is one text, so it runs the ops of an eager step.
     """
     eager = {"is_tracing": lambda *_: False, "find_packed_sequence_indices": lambda *_: None}
     with mock.patch.multiple(transformers.masking_utils, **eager):
@@ -83,7 +83,7 @@ def fake_card(card: str):
 
 
 def faked(tensor):
-    """Returns a fake tensor on the card with the geometry of this tensor of the meta device."""
+    """Returns a fake tensor on the card with the same geometry as `tensor`, which is on the meta device."""
     made = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cuda:0")
     return nn.Parameter(made, tensor.requires_grad) if isinstance(tensor, nn.Parameter) else made
 

@@ -1,5 +1,5 @@
-"""Online eviction on a GPU whose whole memory is the budget. The stand-in for a GPU (tests/simgpu) enforces
-this limit.
+"""Online eviction on a GPU whose whole memory is the budget. The software stand-in for a GPU (tests/simgpu)
+enforces this limit.
 
 Each case runs in its own process; this process does not touch the device."""
 
@@ -134,7 +134,7 @@ class Capacity(ProcessCase):
             **environment,
         )
         most, how, same = out.split("\n")
-        # The comparison of the plan is skipped if gaps between blocks leave too little room for it.
+        # If gaps between blocks leave too little memory, the plan is not compared with the original.
         self.assertIn(how, ["planned 4 4 4 2", "planned 3 5 3 0"])
         self.assertEqual(same, losses)
         self.assertLessEqual(int(most), half)
@@ -148,7 +148,7 @@ class Capacity(ProcessCase):
 
     def test_from_eviction_to_a_plan_among_blocks_that_are_not_split(self):
         """Without splitting, libtorch may hand out a block that is up to 1 MiB larger than a tensor, and the
-        whole block counts as allocated. So the tensors of the planned step lie in an arena."""
+        whole block counts as allocated. So the tensors of the planned step are in an arena."""
         self.expect_a_plan_after_eviction(self.run_process, on_a_small_device=False)
 
     def test_a_device_that_has_less_than_the_budget(self):

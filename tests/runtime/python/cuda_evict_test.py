@@ -1,5 +1,5 @@
-"""Online eviction on a GPU, or on the stand-in for a GPU (tests/simgpu), trains as plain training does, bit
-by bit and within the budget, in whatever order the device does its work."""
+"""On a GPU, or on the software stand-in for a GPU (tests/simgpu), training under online eviction gives the
+bits of plain training and keeps the budget, whatever the order in which the device does its work."""
 
 import threading
 import unittest
@@ -118,7 +118,7 @@ class Training(EvictionCase):
         )
 
     def test_a_model_made_within(self):
-        """The model's parameters and statistics can be evicted, too, until an op writes to them."""
+        """The model's parameters and statistics can also be evicted, until an op writes to them."""
         alive = models.reset_peak()
         plain = train(models.resnet, models.images, models.image_loss, models.sgd)
         budget = alive + int(0.5 * (plain.peak - alive))
@@ -153,7 +153,7 @@ class Operands(EvictionCase):
         def chain(x):
             factor = torch.tensor(3.0, device="cpu")
             made = [x * 2.0 + 0.1, x * factor]
-            factor.fill_(7.0)  # earlier results were computed with the former factor
+            factor.fill_(7.0)  # earlier results used the former factor
             for _ in range(6):
                 made.append(made[-1] * factor - 1)
             return [value.sum() for value in made]
@@ -184,8 +184,8 @@ class Operands(EvictionCase):
             self.assertEqual((x + 1).sum().item(), 2 << 10)
 
     def test_memory_of_the_device_does_not_count_on_the_host(self):
-        # The stand-in for a GPU learns the shapes of an op's results by running the kernel on the host. It
-        # does so here, because the memory of that run would count within the eviction.
+        # The software stand-in for a GPU learns the shapes of an op's results by running the kernel on the
+        # host. This line makes it do so now: during eviction, the memory of that run would count.
         torch.ones(1 << 20).sum().item()
         with rematlas.evict(torch.ops.rematlas.counted_bytes() + (1 << 20), device="cpu"):
             made = [torch.ones(1 << 20) for _ in range(4)]
@@ -215,8 +215,8 @@ class Operands(EvictionCase):
 
 
 class Streams(EvictionCase):
-    """Work on a second stream while the first is under eviction. If two streams race for memory, the stand-in
-    ends the process."""
+    """Work on a second stream while the first stream runs under eviction. If the two streams race for memory,
+    the stand-in ends the process."""
 
     def test_what_another_stream_reads_stays_until_it_has_read(self):
         x = torch.randn(1 << 18)
@@ -224,7 +224,7 @@ class Streams(EvictionCase):
         side = torch.cuda.Stream()
         with rematlas.evict(models.reset_peak() + (6 << 20), costs_from_bytes=True):
             y = x * 2
-            made = [y + i for i in range(7)]  # these evict y
+            made = [y + i for i in range(7)]  # making these evicts y
             side.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(side):
                 z = y.clone()
@@ -237,7 +237,7 @@ class Streams(EvictionCase):
             z.record_stream(torch.cuda.current_stream())
 
     def test_memory_that_is_recorded_for_another_stream_is_not_used_before(self):
-        """`record_stream` works as in PyTorch: eviction leaves the memory with the allocator that it came
+        """`record_stream` works as in PyTorch: eviction leaves the memory to the allocator that it came
         from."""
         side = torch.cuda.Stream()
         with rematlas.evict(models.reset_peak() + (64 << 20), costs_from_bytes=True):
@@ -247,7 +247,7 @@ class Streams(EvictionCase):
                 batch.record_stream(side)
                 copies = []
 
-                def read(batch=batch):  # runs on a thread whose ops eviction does not see
+                def read(batch=batch):  # runs on a thread whose ops are hidden from eviction
                     with torch.cuda.stream(side):
                         copies.append(torch.mul(batch, 2))  # noqa: F821
 

@@ -1,5 +1,5 @@
-"""Trains a model on a device that has only a tenth of the memory of the model's plain step. The stand-in for
-a GPU (tests/simgpu) enforces this limit.
+"""Trains a model on a device that has only a tenth of the memory of the model's plain step. The software
+stand-in for a GPU (tests/simgpu) enforces this limit.
 
 Each case runs in its own process; this process does not touch the device."""
 

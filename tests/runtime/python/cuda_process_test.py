@@ -1,5 +1,4 @@
-"""A plan changes nothing that the training process would notice on a GPU, and it respects the state of that
-process.
+"""A plan does not disturb the state of the training process on a GPU, and takes account of this state.
 
 Each case runs in its own process, on the stand-in for a GPU (tests/simgpu) or on a GPU."""
 
@@ -12,8 +11,8 @@ import textwrap
 import traceback
 import unittest
 
-# All cases fork from this process after these imports, because the imports take longer than most of the
-# tests.
+# All cases are forks of this process, made after these imports, because the imports take longer than most of
+# the tests.
 import torch  # noqa: F401
 
 import rematlas  # noqa: F401

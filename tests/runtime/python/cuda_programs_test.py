@@ -1,4 +1,4 @@
-"""The commands with --device cuda on the example models, on a GPU or on the stand-in for a GPU
+"""The commands with --device cuda, on the example models. The device is a GPU or the software stand-in
 (tests/simgpu)."""
 
 import json
@@ -129,15 +129,15 @@ class Homes(ProgramCase):
     """Weights and optimizer states that live on the host. A step copies them to the device, or updates them
     on the host."""
 
-    ORDERS = ("lazy", "seeded:7")  # the stand-in's orders of its work; a GPU has its own order
+    ORDERS = ("lazy", "seeded:7")  # orders in which the stand-in does its work; a GPU has its own order
     LINKS = ("--offload", "all", "--device-profile", "pcie4")
 
     def planned_gpt(self, layers, budget, *flags, host_time=None):
         """Plans a GPT with AdamW. Its larger matrices are large enough to be copied to the host and back.
         Returns the answers of `capture` and `solve`.
 
-        With `host_time`, an update on the host takes this multiple of its time on the device, whatever was
-        measured. The times decide where the updates run.
+        `host_time` replaces the measured times of updates on the host by this multiple of their times on the
+        device. The times decide where the updates run.
         """
         torch.manual_seed(0)
         gpt = export.Gpt(layers=layers, width=512, heads=8, length=32, vocabulary=512, dropout=0.1)
@@ -310,7 +310,7 @@ class Kernels(ProgramCase):
     "simgpu" in os.environ.get("LD_PRELOAD", ""), "sets the memory of the stand-in for a GPU"
 )
 class OutOfMemory(ProgramCase):
-    """If the memory runs out, the error message has one line, in whatever stage of a command that happens."""
+    """If the memory runs out in any stage of a command, the error message has one line."""
 
     MIB = 1 << 20
 

@@ -1,5 +1,5 @@
-"""Training by plans on a GPU, or on the stand-in for a GPU (tests/simgpu), gives the bits of plain training
-and keeps the budget, in whatever order the device does its work."""
+"""On a GPU, or on the software stand-in for a GPU (tests/simgpu), training by plans gives the bits of plain
+training and keeps the budget, whatever the order in which the device does its work."""
 
 import unittest
 
@@ -81,8 +81,8 @@ class Training(TrainingCase):
 
     def test_what_plain_training_keeps_is_kept(self):
         """The outputs are large here, and the loss frees them early. The plan must not keep them longer.
-        `more` bytes are added to the budget, because libtorch may hand out larger blocks for tensors of the
-        loss than in the plain step."""
+        `more` is needed because libtorch may hand out larger blocks for tensors of the loss than in the plain
+        step."""
         self.expect_as_plain(models.wide_gpt, models.texts, models.text_loss, models.sgd, 1.001, more=2 << 20)
 
     def test_gradients_accumulate(self):

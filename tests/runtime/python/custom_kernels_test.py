@@ -1,4 +1,4 @@
-"""Models are planned whose kernels do not belong to libtorch: ops of torch.library, and Triton kernels that
+"""Plans models with kernels that do not belong to libtorch: ops of torch.library, and Triton kernels that
 Python launches without any op.
 
     python -m unittest custom_kernels_test
@@ -77,8 +77,8 @@ class Model(nn.Module):
 
 class Case(unittest.TestCase):
     def train(self, between, budget=None, steps=STEPS, **options):
-        """Trains a model. Returns digests of each step. If a budget is given, it is applied to the model,
-        `self.model`."""
+        """Trains a model. Returns digests of each step. If a budget is given, applies it to the model. Sets
+        `self.model` to the model."""
         torch.manual_seed(0)
         self.model = Model(between)
         if budget is not None:
@@ -160,7 +160,7 @@ class KernelsOfTriton(Case):
         self.expect_refused(self.kernels.GateInPlace.apply, "gate_forward .* with two tensors in one memory")
 
     def test_no_kernel_runs_on_shapes(self):
-        """The budget is too small for the step, so the first attempt is to record the step from shapes. That
+        """The budget is too small for the step, so `apply` first tries to record the step from shapes. This
         must not run a kernel."""
         apply = self.kernels.RawGate.apply
         plain = self.train(apply, steps=2)

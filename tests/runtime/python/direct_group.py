@@ -1,5 +1,6 @@
-"""A process group of two processes whose gathers and scatters take no memory of their own and run while
-other ops run, as NCCL's do. Gloo's kernels copy what they exchange. All other collectives are Gloo's."""
+"""A process group of two processes. As with NCCL, its gathers and scatters take no memory of their own and
+run while other ops run. Gloo's kernels copy the data that they exchange. All other collectives of this group
+are Gloo's."""
 
 import torch
 import torch.distributed as dist
@@ -8,7 +9,7 @@ FIRST_TAG = 1 << 20  # Gloo's own collectives have smaller tags
 
 
 class Exchange(dist._Work):
-    """`after`: called when the data has arrived."""
+    """A gather or scatter that runs. `after`: called when the data has arrived."""
 
     def __init__(self, group, works, after=lambda: None):
         super().__init__()
@@ -25,8 +26,8 @@ class Exchange(dist._Work):
 
 
 class DirectGroup(dist.ProcessGroup):
-    """`begun`: how many gathers and scatters have begun. `waited_late`: how many of these the program has
-    waited for after a later one had begun."""
+    """`begun`: the number of gathers and scatters that have begun. `waited_late`: how many of them the
+    program waited for only after a later one had begun."""
 
     def __init__(self, store, rank, size, timeout):
         super().__init__(rank, size)
@@ -34,7 +35,7 @@ class DirectGroup(dist.ProcessGroup):
         self.gloo = dist.ProcessGroupGloo(store, rank, size, timeout)
         self._register_backend(torch.device("cpu"), dist.ProcessGroup.BackendType.GLOO, self.gloo)
         self._set_default_backend(dist.ProcessGroup.BackendType.GLOO)
-        # Tensors, because a product with a number would allocate memory for the number.
+        # The factors are tensors, because a product with a number would allocate memory for the number.
         self.factors = {dist.ReduceOp.SUM: torch.tensor(1.0), dist.ReduceOp.AVG: torch.tensor(0.5)}
         self.begun = self.waited_late = 0
 
@@ -69,8 +70,8 @@ class DirectGroup(dist.ProcessGroup):
 
 
 def delegate(name):
-    """Makes a method that calls Gloo's. Without it, torch calls Gloo with Python's lock held, for which
-    Gloo's threads may wait."""
+    """Makes a method that calls Gloo's method. Without this method, torch would call Gloo while it holds the
+    interpreter lock, for which Gloo's threads may wait."""
     setattr(DirectGroup, name, lambda self, *a, **named: getattr(self.gloo, name)(*a, **named))
 
 

@@ -1,5 +1,5 @@
-"""Another library may use the dispatch key with which Rematlas sees ops. The other library and Rematlas then
-each handle their own ops."""
+"""Another library may use the same dispatch key as Rematlas, which sees ops through this key. Each of the two
+then handles its own ops."""
 
 import os
 import subprocess

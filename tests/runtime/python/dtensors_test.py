@@ -1,5 +1,5 @@
-"""Several Gloo processes train models whose parameters are divided among them by torch: FSDP2, tensor
-parallelism, and both. Losses and weights are those of training without plans, bit by bit."""
+"""Several Gloo processes train models whose parameters torch divides among them: with FSDP2, with tensor
+parallelism, or with both. Losses and weights are those of training without plans, bit by bit."""
 
 import contextlib
 import dataclasses
@@ -34,9 +34,9 @@ import rematlas
 from parallel_test import free_port
 
 WIDTH, HEAD, BATCH, LENGTH, BLOCKS = 64, 16, 4, 16, 3
-TIMEOUT = datetime.timedelta(minutes=5)  # of collectives
-BESIDE = 300_000  # bytes
-SHORT = datetime.timedelta(seconds=15)  # the same where a rank ends
+TIMEOUT = datetime.timedelta(minutes=5)  # timeout of collectives
+BESIDE = 300_000  # bytes of the tensor that rank 1 makes before step `beside_at`
+SHORT = datetime.timedelta(seconds=15)  # timeout of collectives if a rank ends
 
 
 def heads(x):
@@ -79,7 +79,7 @@ class LlamaBlock(nn.Module):
 
 
 class ScaledBlock(GPTBlock):
-    """A block with a parameter of one number for each of two ranks."""
+    """A block with a parameter of two numbers, so the shard of each of two ranks has one number."""
 
     def __init__(self):
         super().__init__()
@@ -92,8 +92,8 @@ class ScaledBlock(GPTBlock):
 
 @dataclasses.dataclass
 class Case:
-    """`mesh`: the dimensions of the mesh by name. `words` is odd by default, so that shards are uneven.
-    `checkpoints`: how the blocks are checkpointed: within the shards, or around them."""
+    """`mesh`: {name of a dimension: size}. `words` is odd by default, so shards are uneven. `checkpoints`:
+    how the blocks are checkpointed: "within" the shards, or "around" them."""
 
     block: type = GPTBlock
     mesh: dict = dataclasses.field(default_factory=lambda: {"shard": 2})
@@ -101,8 +101,8 @@ class Case:
     budget: str | int = "88%"
     wire_weight: float = 1
     policy: MixedPrecisionPolicy = dataclasses.field(default_factory=MixedPrecisionPolicy)
-    options: dict = dataclasses.field(default_factory=dict)  # of fully_shard
-    parallel: dict | None = None  # the layouts of a block, see parallelize_module
+    options: dict = dataclasses.field(default_factory=dict)  # arguments of `fully_shard`
+    parallel: dict | None = None  # the parallel styles of a block's parts, for `parallelize_module`
     checkpoints: str = ""
     reentrant: bool = False
     winds: bool = False  # the first block is called twice, and its first output is used again at the end
@@ -115,16 +115,16 @@ class Case:
     clip: float | None = None
     evaluates_at: int | None = None  # the step after which all ranks evaluate
     retains_at: tuple = ()  # steps whose backward all ranks run with retain_graph=True
-    factor_at: int | None = None  # the step before which FSDP2 is told to divide gradients by another factor
-    changes: str = ""  # after the evaluation: "gathered" or "sharded" parameters of the root
+    factor_at: int | None = None  # the step before which FSDP2 gets another divisor of gradients
+    changes: str = ""  # which parameters of the root change after the evaluation: "gathered" or "sharded"
     watched_at: int | None = None  # the step that rank 1 runs under a dispatch mode
-    fails_at: int | None = None  # the step in which rank 1's forward fails first, and is called again
-    fails_everywhere_at: int | None = None  # under plans, its forwards fail first; weights change
+    fails_at: int | None = None  # the step in which rank 1's forward fails, and is then called again
+    fails_everywhere_at: int | None = None  # the step in which all planned forwards fail once; weights change
     beside_at: int | None = None  # the step before which rank 1 makes a tensor that it keeps
     dies_at: int | None = None  # the step before which rank 1 ends
     backend: str = "gloo"
     steps: int = 12
-    restart: bool = False  # a distributed checkpoint is written, and read into a new model
+    restart: bool = False  # training goes on in a new model, which reads a distributed checkpoint
 
     @property
     def ranks(self):
@@ -200,15 +200,14 @@ def model_of(case):
             fully_shard(block, **options)
         options["mp_policy"] = dataclasses.replace(case.policy, output_dtype=torch.float32)
         fully_shard(model, **options)
-    if case.factor_at is not None:  # Gloo divides only after the sum
+    if case.factor_at is not None:  # Gloo cannot divide while it sums, so FSDP2 must divide after the sum
         for module in (*model.blocks, model):
             module.set_force_sum_reduction_for_comms(True)
     return model
 
 
 def restarted(model, case, optimizer):
-    """Returns a new model and optimizer with the states of a distributed checkpoint that is written and
-    read."""
+    """Writes a distributed checkpoint. Returns a new model and a new optimizer that have read it."""
     folders = [tempfile.mkdtemp() if dist.get_rank() == 0 else None]
     dist.broadcast_object_list(folders)
     states = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
@@ -230,7 +229,7 @@ def watched_steps(rank) -> str:
 
 
 def change_root(model, case, optimizer) -> None:
-    """Changes parameters of the root, which an evaluation has left gathered."""
+    """Changes parameters of the root while they are still gathered after an evaluation."""
     if case.changes == "gathered":
         model.norm.weight.requires_grad_(False)
     elif case.changes == "sharded":
@@ -266,7 +265,8 @@ def train(case, rank, with_plan):
                 words = words[: BATCH // 2]
             if case.is_disturbed:
                 time.sleep(delays.random() / 20)
-            # FSDP2 itself would compute with the weights that the failed forward had gathered.
+            # Plain training has no failing forward: FSDP2 would then compute with the weights that the failed
+            # forward gathered.
             fails_everywhere = with_plan and step == case.fails_everywhere_at
             if fails_everywhere or (rank == 1 and step == case.fails_at):
                 model.fails = True
@@ -329,7 +329,7 @@ def run(rank, port, case, results) -> None:
     gathered = [plan.wire_bytes for plan in status.plans]
     results.put((rank, is_same, status.state, status.reason, status.replayed, peaks, gathered))
     rematlas.remove(model).train()
-    local(model(torch.zeros(1, 4, dtype=torch.long))).mean().backward()  # torch itself still runs the model
+    local(model(torch.zeros(1, 4, dtype=torch.long))).mean().backward()  # torch still runs the model
     dist.barrier()
     dist.destroy_process_group()
 
@@ -365,7 +365,8 @@ class SeveralProcesses(unittest.TestCase):
         return sum(first[4])
 
     def expect_errors(self, function, case):
-        """`function` is called as `run_until_error` is. Rank 1 must end, and rank 0 with an error."""
+        """Calls `function` with the arguments of `run_until_error` on two ranks. Rank 1 must end, and rank 0
+        must then end with an error."""
         context = multiprocessing.get_context("spawn")
         results = context.SimpleQueue()
         given = free_port(), case, results
@@ -385,7 +386,7 @@ class SeveralProcesses(unittest.TestCase):
 
 
 class Parameters(SeveralProcesses):
-    """Ways to divide parameters."""
+    """Ways to divide parameters among ranks."""
 
     def test_shards_of_blocks_and_root(self):
         self.expect_planned(clip=0.5, restart=True, steps=18)
@@ -415,7 +416,7 @@ class Parameters(SeveralProcesses):
 
 
 class Loops(SeveralProcesses):
-    """What programs do with such models."""
+    """Events in training loops of distributed models."""
 
     def test_shards_and_replicas_of_four_ranks(self):
         self.expect_planned(mesh={"replica": 2, "shard": 2})
@@ -442,18 +443,19 @@ class Loops(SeveralProcesses):
         self.expect_refused("summed before they are reduced", accumulate=2, syncs_each=False)
 
     def test_the_others_end_with_an_error_when_a_rank_has_ended(self):
-        for step in (1, 8):  # recorded, planned
+        for step in (1, 8):  # a step that is recorded, and a step that is planned
             self.expect_errors(run_until_error, Case(dies_at=step))
 
     def test_a_forward_that_fails_on_one_rank_and_is_called_again(self):
-        for step in (0, 1, 9):  # before the ranks agree, recorded, planned
+        for step in (0, 1, 9):  # before the ranks agree; a step that is recorded; a step that is planned
             self.expect_planned(fails_at=step)
 
     def test_weights_that_change_after_a_forward_that_fails(self):
         self.expect_planned(fails_everywhere_at=1)
 
     def test_parameters_that_change_while_they_are_gathered(self):
-        """FSDP2 does not gather them again for the next step."""
+        """After the evaluation, the parameters stay gathered, and FSDP2 does not gather them again for the
+        next step."""
         for changes in ("gathered", "sharded"):
             with self.subTest(changes):
                 self.expect_planned(evaluates_at=7, changes=changes)
@@ -469,7 +471,8 @@ class Loops(SeveralProcesses):
         self.expect_planned(factor_at=7)
 
     def test_a_rank_that_is_watched_after_an_evaluation(self):
-        """The evaluation leaves weights gathered, which all ranks or none must gather again."""
+        """The evaluation leaves weights gathered. In the next step, either all ranks must gather them again,
+        or none."""
         self.expect_planned(evaluates_at=0, watched_at=1)
 
     def test_what_no_plan_can_gather_is_refused_by_name(self):

@@ -1,5 +1,5 @@
 """Training loops of many kinds under online eviction: tensors that are kept, copied, saved or read outside
-the steps, writes that no op shows, and steps that are given up."""
+the steps, writes that no op shows, and steps that the loop breaks off."""
 
 import copy
 import gc
@@ -51,7 +51,7 @@ def with_workers(course, number):
 
 
 def with_average(course, number):
-    """Keeps averaged weights and copies of the whole model."""
+    """Keeps averages of the weights, and copies of the whole model."""
     if number == 0:
         course.average = torch.optim.swa_utils.AveragedModel(
             course.module, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.9)
@@ -114,7 +114,7 @@ def packing(course, number):
 
 
 def interrupted(course, number):
-    """Begins a backward, which fails in the middle, and then runs the whole step again."""
+    """Begins a backward that fails in the middle, then runs the whole step again."""
 
     def fails(gradient):
         raise ValueError("of the program")

@@ -43,7 +43,7 @@ DYNAMIC = {}
 
 def course(fits: float, table=MODELS):
     """Registers a function that builds a course. `fits`: a share of the evictable bytes. With this share all
-    steps must fit; with smaller shares steps may fail."""
+    steps must fit; with smaller shares steps can fail."""
 
     def register(build):
         table[build.__name__] = (build, fits)

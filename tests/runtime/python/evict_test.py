@@ -462,7 +462,7 @@ class Loops(unittest.TestCase):
         self.assertEqual(
             before, digest(torch.cat([p.detach().flatten() for p in course.module.parameters()]))
         )
-        with rematlas.evict(1 << 40):  # another context of eviction can begin
+        with rematlas.evict(1 << 40):  # checks that another context of eviction can begin
             train_one(course, 1)
 
     def test_too_small_a_budget_is_told_and_training_goes_on_under_a_larger_one(self):
@@ -500,20 +500,20 @@ class Loops(unittest.TestCase):
         self.assertEqual({*found, *ours}, {expected})
 
     def test_an_op_that_waits_for_the_interpreter_holds_up_no_other_thread(self):
-        """The attribute `T` runs an op while Python holds the interpreter lock. The op waits until the op of
-        the other thread is done."""
+        """The attribute `T` runs an op while its thread holds the interpreter lock. This op waits until the
+        op of the other thread is done."""
         entered, made = threading.Event(), []
 
         def slow(x: torch.Tensor) -> torch.Tensor:
             entered.set()
-            time.sleep(0.1)  # gives up the interpreter lock and takes it again
+            time.sleep(0.1)  # releases the interpreter lock and acquires it again
             return x + 1
 
         torch.library.define("rematlas_test::slow", "(Tensor x) -> Tensor")
         torch.library.impl("rematlas_test::slow", "CPU", slow)
         x = data(1, 16, 32)
-        # A deadlock would hold the interpreter lock, so no test runner in Python could end it. Faulthandler
-        # ends the process without the lock.
+        # A deadlock would hold the interpreter lock, so no test runner in Python could end the process.
+        # Faulthandler can do this without the lock.
         faulthandler.dump_traceback_later(300, exit=True)
         with rematlas.evict(1 << 40):
             thread = threading.Thread(target=lambda: made.append(torch.ops.rematlas_test.slow(x)))
@@ -576,7 +576,7 @@ class Loops(unittest.TestCase):
                     resident.append(
                         int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
                     )
-        # At least one eviction for each step on average; the count is read every 100 steps.
+        # There must be at least one eviction per step on average. The count is read every 100 steps.
         self.assertGreaterEqual(min(later - one for one, later in itertools.pairwise(evicted)), 100)
         self.assertEqual(set(known[1:]), {known[1]})
         self.assertLess(resident[-1] - resident[4], 1 << 20)

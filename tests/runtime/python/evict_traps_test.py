@@ -18,7 +18,7 @@ from evicted import MESSAGE, SAME, THRASHES
 from rematlas.library import ops
 
 torch.set_num_threads(1)
-gc.freeze()  # so that later collections do not visit PyTorch's objects each time
+gc.freeze()  # later collections then skip PyTorch's objects
 atexit.register(gc.unfreeze)
 
 SHARES = (0.6, 0.75, 0.9, 1.0)  # shares of the peak of plain training

@@ -1,5 +1,5 @@
-"""Optimizers under online eviction: their states are kept from the first step on, and their temporaries are
-evicted one by one."""
+"""Optimizers under online eviction: their states are kept from the first step on, and their temporary tensors
+are evicted one by one."""
 
 import unittest
 
@@ -53,10 +53,10 @@ class Updates(unittest.TestCase):
                 self.assertGreater(found[-1].evictions, found[0].evictions)
 
     def test_parameters_are_most_of_the_memory(self):
-        """The gradients and one list of temporaries of a foreach step take more than half of the evictable
-        bytes. Steps must still fit in that half."""
+        """The gradients and one list of temporary tensors of a foreach step take more than half of the
+        evictable bytes. Even so, steps must fit in half of the evictable bytes."""
         for name, optimizer in OPTIMIZERS.items():
-            # Adadelta keeps two lists of temporaries, because the tensors from which they were made are
+            # Adadelta keeps two lists of temporary tensors, because the tensors from which they were made are
             # overwritten before they are read.
             fits = 0.9 if name == "adadelta_foreach" else 0.5
             with self.subTest(optimizer=name):

@@ -1,4 +1,4 @@
-"""Small trainings, called courses, for tests. Each runs with and without online eviction, and the results are
+"""Small trainings, called courses, for tests. They run with and without online eviction, and the results are
 compared bit by bit."""
 
 import contextlib
@@ -19,7 +19,7 @@ THRASHES = re.compile(r"rematlas: eviction thrashes at \S")
 MESSAGE = re.compile(
     r"rematlas: (\S.*) needs (\d+) bytes more within a budget of (\d+): (\d+) bytes are missing"
 )
-# Costs are computed from bytes, so that each run of a test evicts the same tensors.
+# Costs are computed from bytes, so each run of a test evicts the same tensors.
 SAME = dict(costs_from_bytes=True)
 
 
@@ -94,7 +94,7 @@ class Course:
 @dataclasses.dataclass
 class Eager:
     records: list[dict]
-    lasting: int  # bytes that live between steps, without the bytes from before the course
+    lasting: int  # bytes that exist between steps, minus the bytes that existed before the course
     peak: int
 
 
@@ -124,7 +124,8 @@ class Evicted:
     records: list[dict]
     budget: int
     peak: int
-    # If a step did not fit in the budget: the error message. The step was then run again without eviction.
+    # The error message of a step that did not fit in the budget. That step was then run again without
+    # eviction.
     failed: str | None = None
     evictions: int = 0
     reruns: int = 0
@@ -142,7 +143,7 @@ def evicting(build: Callable[[], Course], eager: Eager, share: float, **options)
     found = Evicted([], budget, 0)
     ops.reset_counted_peak()
     saved = course.snapshot()
-    # At the end of the context all evicted tensors are recomputed, even beyond the budget. The peak is read
+    # When the context ends, all evicted tensors are recomputed, even beyond the budget. So the peak is read
     # before that.
     context = rematlas.evict(course.module, budget, **(SAME | options))
     with context:
@@ -181,7 +182,7 @@ def expect_as_eager(
     **options,
 ):
     """Trains the course under each share of memory, and checks that the results are those of eager training.
-    `fits`: with this share or a larger one no step may fail."""
+    `fits`: the smallest share with which no step may fail."""
     eager = eager or eagerly(build, steps)
     found = []
     for share in shares:

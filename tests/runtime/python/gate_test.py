@@ -1,5 +1,5 @@
-"""Every plan passes the same checks before it runs a step, in whichever way it was made. The plan is compared
-with the original if the budget leaves room for both."""
+"""Every plan must pass the same checks before it runs a step, however it was made. The plan is compared with
+the original if the budget is large enough for both."""
 
 import gc
 import itertools
@@ -179,7 +179,8 @@ class GateCase(unittest.TestCase):
         plain, peaks = train(built(), loss_of)
         needed = max(peaks) - alive
         module = built()
-        gradients = STEPS * sum(parameter.nbytes for parameter in module.parameters())  # `train` returns them
+        # The process also holds the gradients that `train` returns.
+        gradients = STEPS * sum(parameter.nbytes for parameter in module.parameters())
         rematlas.apply(module, models.reset_peak() + gradients + int(share * needed), time_limit=0.2)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -283,7 +284,7 @@ class KeptStates(GateCase):
             if next(steps) % 5 == 0:
                 change(module)
             if budget is not None:
-                rematlas.status(module).wait()  # the plan is taken over while the attribute has no tensor
+                rematlas.status(module).wait()  # the plan becomes ready while the attribute holds no tensor
 
         record, _ = train(module, lambda module: module(rows()).square().mean(), 24, done)
         return record, budget and rematlas.status(module)
@@ -409,7 +410,7 @@ class Budgets(GateCase):
 
 
 class LossesOutside(unittest.TestCase):
-    """The caller's loss takes more memory than the step of the small module."""
+    """The loss outside the module takes more memory than the step of the small module."""
 
     def peaks(self, budget):
         """Returns the peak of each step, and the status of the module; the status is None without a
@@ -471,15 +472,16 @@ class GradientsThatLieOtherwise(unittest.TestCase):
             warnings.simplefilter("ignore", rematlas.RefusedWarning)
             ours, _, status = self.trained(torch.ops.rematlas.counted_bytes() + peak * 8 // 10)
         self.assertEqual(ours, plain)
-        self.assertGreater(status.original_backwards, 0)  # as long as the plan assumes the other layout
+        # The original runs these backwards until the plan knows the layout.
+        self.assertGreater(status.original_backwards, 0)
         self.assertEqual(status.state, "planned", status)
         self.assertGreater(status.replayed, 0, status)
 
 
 class UsedOutputs(unittest.TestCase):
     def test_a_plan_from_shapes_minds_which_outputs_a_real_loss_has_used(self):
-        """One output is a single number, like a loss, but the real loss depends on the other outputs, too.
-        Judged from shapes, the first step fits the budget."""
+        """One output is a single number, like a loss, but the real loss also depends on the other outputs.
+        According to the recording from shapes, the first step fits the budget."""
 
         class Ranks(nn.Module):
             def __init__(self):
@@ -524,8 +526,8 @@ class Comparisons(GateCase):
         return module(rows(4 * ROWS)).square().mean()
 
     def planned_from_shapes(self):
-        """Sets `self.budget`, given the tensors that are alive now, so that a plain step would exceed it.
-        Returns a module that is planned under this budget."""
+        """Sets `self.budget` to a budget that a plain step would exceed, given the tensors that are alive
+        now. Returns a module that is planned under this budget."""
         gc.collect()
         alive = models.reset_peak()
         _, peaks = train(SharedNorm(), self.mean_square, steps=1)
@@ -564,9 +566,9 @@ class Comparisons(GateCase):
 
 
 class SharedCasts(unittest.TestCase):
-    """A planned forward does not read casts of weights that other forwards have made in its autocast region.
-    A backward through both a planned forward and another one is an error, because the plan would sum the
-    gradients in another order."""
+    """A planned forward does not reuse casts of weights that other forwards have made in the same autocast
+    region. A backward through a planned forward and another forward is an error, because the plan would sum
+    the gradients in another order."""
 
     def planned(self):
         torch.manual_seed(0)

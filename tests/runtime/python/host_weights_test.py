@@ -44,8 +44,8 @@ def texts(number):
 
 
 class Loop:
-    """An ordinary training loop. If there are options `ours`, it calls `apply` with them, and also tells
-    `apply` how gradients are accumulated and clipped."""
+    """An ordinary training loop. With the options `ours`, it calls `apply`, and also tells `apply` how
+    gradients are accumulated and clipped."""
 
     def __init__(self, optimizer=OPTIMIZERS["adamw"], micro=1, clip=None, **ours):
         self.module = build()
@@ -102,7 +102,7 @@ def step_bytes():
 
 
 def within(share):
-    """Returns a budget: the bytes that are alive now, plus `share` of the step's bytes."""
+    """Returns a budget in bytes: the bytes that are alive now, plus `share` of the step's bytes."""
     gc.collect()
     return ops.counted_bytes() + int(share * step_bytes())
 
@@ -222,8 +222,8 @@ class SeenFromOutside(HostWeights):
             more.module(text[:, :-1].contiguous())
 
     def test_what_is_no_step_of_the_usual_course_is_one_for_once(self):
-        """The original runs a step in which a forward fails, a backward keeps its graph, several forwards are
-        open, or the optimizer gets a closure. The next step is planned as usual."""
+        """The original runs each of these steps: a forward fails, a backward keeps its graph, several
+        forwards are open, or the optimizer gets a closure. The next step is planned as usual."""
 
         def failing(loop):
             with self.assertRaises(IndexError):

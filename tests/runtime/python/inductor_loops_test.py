@@ -1,5 +1,5 @@
-"""Budgets under torch.compile in training loops: several threads, bytes that the caller comes to hold, open
-forwards, pickled modules, autocast and checkpoints."""
+"""Budgets under torch.compile in training loops: several threads, memory that the caller allocates later,
+open forwards, pickled modules, autocast and checkpoints."""
 
 import io
 import pickle
@@ -94,7 +94,7 @@ class Loops(inductor_test.Case):
                     self.assertLessEqual(abs(a - b), ROUNDING * b)
 
     def budget_of(self, share):
-        """Returns the bytes of a share of the step that torch.compile alone makes."""
+        """Returns a share of the bytes that the step takes under plain torch.compile."""
         module = Layers()
         compiled = rematlas.compile(module, "1GiB")
         trained(compiled, module, 2)

@@ -1,5 +1,5 @@
-"""Budgets under torch.compile for models that are not only equal blocks: image models, models with sizes that
-differ from call to call, and models with checkpoints."""
+"""Budgets under torch.compile for models that do not consist of equal blocks: image models, models with sizes
+that differ from call to call, and models with checkpoints."""
 
 import json
 import re
@@ -286,7 +286,7 @@ class Pointwise(nn.Module):
 
 
 class LossesOutside(inductor_test.Case):
-    """The memory of eager code between forward and backward is counted for graphs of all sizes, also for
+    """The memory of eager code between forward and backward counts for the graphs of all sizes, even for
     graphs that torch takes from its cache."""
 
     def peaks(self, budget, rows, **options):

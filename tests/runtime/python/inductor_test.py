@@ -19,7 +19,7 @@ from rematlas.inductor.generated_memory import memory_of
 
 KERNELS = tempfile.TemporaryDirectory()
 ROWS, WIDTH, LAYERS = 512, 64, 3
-TOLERANCE = 1e-6  # the largest relative difference of gradients that is allowed
+TOLERANCE = 1e-6  # the largest relative difference between gradients that is allowed
 
 
 class Block(nn.Module):
@@ -72,8 +72,8 @@ def sample():
 
 
 def steps(compiled, module, count=3):
-    """Runs `count` steps. Returns their losses, gradients and buffers as numpy arrays, whose memory is not
-    counted. Each call uses the same random numbers."""
+    """Runs `count` steps. Returns their losses, gradients and buffers as numpy arrays, because numpy's memory
+    is not counted. Each call uses the same random numbers."""
     found, x = [], sample()
     for step in range(count):
         torch.manual_seed(step)
@@ -154,7 +154,7 @@ class Budgets(Case):
         self.assertLess(found[0][0].budget_bytes, max(graph.plain_bytes for graph in found[0]))
 
     def test_several_graphs_are_refused_with_the_bytes_that_work(self):
-        """The step is refused also at its second call, when the memory of eager code between the graphs is
+        """The step is also refused at its second call, when the memory of eager code between the graphs is
         known."""
         module = in_parts()
         with self.assertRaisesRegex(rematlas.Infeasible, "graphs of the compiled step") as refused:

@@ -17,8 +17,8 @@ import rematlas
 
 torch.set_num_threads(1)  # two tests run at the same time
 
-raises = {"forward": None, "backward": None}  # by op: the error that its next run raises
-asks_for_signal = {"forward": None, "backward": None}  # by op: the event that each run sets
+raises = {"forward": None, "backward": None}  # op -> the error that its next run raises
+asks_for_signal = {"forward": None, "backward": None}  # op -> the event that each run sets
 
 
 def run_of_an_op(where):
@@ -47,8 +47,8 @@ through.register_autograd(lambda context, gradient: back(gradient))
 
 
 def is_in_an_op_of_python(thread):
-    """Says whether the thread runs an op written in Python. During such an op Python itself would raise the
-    interrupt."""
+    """Says whether the thread runs an op written in Python. During such an op, Python itself and not Rematlas
+    would raise the interrupt."""
     frame = sys._current_frames()[thread.ident]
     while frame is not None:
         if "_library" in frame.f_code.co_filename:
@@ -139,8 +139,8 @@ class Interrupts(unittest.TestCase):
                 self.assertGreater(rematlas.status(ours.module).replayed, 8)
 
     def test_what_the_original_raises_within_a_backward(self):
-        """The original runs a backward that keeps its graph. An error in the original's forward must reach
-        the loop."""
+        """The original runs a backward that keeps its graph. An error in the forward of the original must
+        reach the loop."""
         ours = Loop(True, between=Through()).run(0, 10)
         loss = ours.module(ours.batch(10)).square().mean()
         raises["forward"] = KeyboardInterrupt()
@@ -158,7 +158,7 @@ class Interrupts(unittest.TestCase):
                 ops = self.ops_of(lambda: self.interrupted(loop, 10 + number, half), KeyboardInterrupt)
                 loop.optimizer.zero_grad()
                 if ops < 0.9 * whole:
-                    break  # otherwise the signal came late, so the test tries again
+                    break  # otherwise the signal came too late, and the test tries again
             self.assertLess(ops, 0.9 * whole)
             replayed = rematlas.status(loop.module).replayed
             loop.run(31, 33)
@@ -180,7 +180,7 @@ class Interrupts(unittest.TestCase):
             loop.loss.backward()
 
     def test_signals_at_any_time_are_keyboard_interrupts(self):
-        """Signals that come while the loop frees the tensors of a step are keyboard interrupts, too."""
+        """Signals that come while the loop frees the tensors of a step also raise KeyboardInterrupt."""
         loop = Loop(True, width=64, depth=6, rows=512).run(0, 9)
         began = time.perf_counter()
         loop.run(9, 12)
@@ -198,7 +198,7 @@ class Interrupts(unittest.TestCase):
         self.assertEqual(interrupted, 40)
 
     def interrupted(self, loop, number, half):
-        """Runs a step. In the given half (forward or backward), a signal is sent once the op in the middle
+        """Runs a step. In the given half (forward or backward), a signal is sent after the op in the middle
         has run."""
         asked = threading.Event()
 
@@ -214,7 +214,7 @@ class Interrupts(unittest.TestCase):
         try:
             self.run_half(loop, number, half)
             sender.join()
-            time.sleep(60)  # the interrupt ends this sleep at the latest
+            time.sleep(60)  # the interrupt ends this sleep, if it has not come before
         finally:
             asks_for_signal[half] = None
             sender.join(60)

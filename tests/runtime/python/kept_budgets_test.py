@@ -1,4 +1,4 @@
-"""A budget in bytes is kept in steps that differ from earlier steps, and such steps are planned if possible:
+"""Budgets in bytes are kept in steps that differ from earlier steps, and such steps are planned if possible:
 steps with several open forwards, other ops, alternating losses, autocast, or outputs that the caller frees.
 """
 

@@ -1,5 +1,5 @@
-"""Plans support containers of tensors that one forward leaves for the next, whether the plans are made from
-steps, from shapes or from files. The module stays an ordinary module.
+"""Plans support modules whose forward leaves containers of tensors for the next forward, whether the plans
+are made from steps, from shapes or from files. The module stays an ordinary module.
 
     python kept_tensors_test.py KIND PLAN    # trains a model of this kind by the plan, and prints the result
 """
@@ -59,7 +59,7 @@ class WithNamedTuple(Recurrent):
 
 
 class OfCells(Recurrent):
-    """A model whose state already is a tuple of tuples before the first step."""
+    """A model whose state is a tuple of tuples even before the first step."""
 
     def __init__(self):
         super().__init__()
@@ -247,7 +247,7 @@ class PlanFiles(KeptCase):
             with self.subTest(kind=kind.__name__), tempfile.TemporaryDirectory() as folder:
                 module = rematlas.apply(built(kind), plan=self.saved(kind, folder))
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # the first step has no state yet, so no plan runs it
+                    warnings.simplefilter("ignore")  # no plan runs the first step, which has no state yet
                     ours, _ = train(module, steps=8)
                 plain, _ = train(built(kind), steps=8)
                 status = rematlas.status(module)

@@ -1,5 +1,5 @@
-"""The option chunk_loss of `apply`, `plan` and `fits`, on language models of transformers and on models that
-are refused."""
+"""Tests the option chunk_loss of `apply`, `plan` and `fits`, on language models of transformers and on models
+that are refused."""
 
 import copy
 import io
@@ -151,7 +151,7 @@ class Applied(unittest.TestCase):
         self.assertEqual(status.chunk_loss_saves_bytes, saved)
         self.assertIn(f"head and loss of {tokens} tokens are computed in 8 chunks", status.chunk_loss)
         self.assertIn(status.chunk_loss, repr(status))
-        # The step holds the sum of the gradients of the head's weights as well as the gradient of one chunk.
+        # The step holds the sum of the gradients of the head's weights and the gradient of one chunk.
         self.assertLessEqual(found, plain - saved + 4 * 32 * VOCABULARY + 100_000)
 
     def test_outputs_have_logits_where_no_loss_takes_their_place(self):
@@ -263,7 +263,7 @@ class Refused(unittest.TestCase):
         ):
             with self.assertRaisesRegex(rematlas.Refused, says):
                 rematlas.apply(kind(config), "100%", chunk_loss=4, on_refuse="raise")
-        model = Penalized(config).train()  # a term that the model adds to its loss is kept
+        model = Penalized(config).train()  # it adds a term to its loss, which must be kept
         plain = model(**batch(0)).loss
         rematlas.apply(model, "100%", chunk_loss=4, on_refuse="raise")
         torch.testing.assert_close(model(**batch(0)).loss, plain, rtol=1e-5, atol=0)

@@ -66,8 +66,8 @@ def beside_last_layer(model, _) -> int:
 
 
 class Place(NamedTuple):
-    """Where a model's peak is. `op`, `module`: the op at the peak, and its module. `counted_at`: the argument
-    `at` of `count`. `beside`: a function of (model, output) that returns the bytes alive at the peak besides
+    """Where a model's peak is. `op`, `module`: the op at the peak, and its module. `counted_at`: passed to
+    `count` as `at`. `beside`: a function of (model, output) that returns the bytes alive at the peak besides
     the tensors that autograd keeps."""
 
     op: str
@@ -81,11 +81,12 @@ HEAD = Place("aten::mm", "proj_out", "proj_out", beside_head)
 LAYER = Place("aten::mm", "blocks.23.layers.0.2", "blocks.23.layers.0.2", beside_last_layer)
 PLACES = {large.whisper_large: HEAD, large.sd3_like: LAYER}
 
-# The numbers in Python that each model's code computes with. A graph has a constant tensor for each number.
+# The Python numbers with which the code of each model computes. A graph has a constant tensor for each such
+# number.
 NUMBERS = {
     large.llama3_8b: {0, 1.0, 1e-6},  # first position, scale of rotations, epsilon
     large.qwen3_8b: {0, 1.0, 1e-6},
-    large.gemma2_9b: {0, 4096, 1.0, 1e-6, 256**-0.5, 50.0, 30.0},  # also window, scale of scores, two caps
+    large.gemma2_9b: {0, 4096, 1.0, 1e-6, 256**-0.5, 50.0, 30.0},  # also the window, scores' scale, two caps
     large.qwen3_30b_a3b: {0, 1.0, 1e-6, 8},  # also the experts per token
     large.phi4_mini: {0, 1.0, 1e-5},
     large.gpt2_xl: {0, 0.5, 0.044715, (2 / torch.pi) ** 0.5, 1.0},  # numbers of its GELU
@@ -103,7 +104,7 @@ class Step(NamedTuple):
 
     residents: dict
     counted_residents: dict
-    numbers: dict  # bytes of the program's constants, by their eight-byte values
+    numbers: dict  # bytes of the program's constants, by their values as eight bytes
     peak: int
     op: dict  # the op at the peak
     counted_peak: int
@@ -125,8 +126,8 @@ def residents_of(graph) -> dict:
 
 
 def peak_of(graph) -> tuple[int, dict]:
-    """Returns the peak bytes and the op at the peak, given that each tensor lives from the op that makes it
-    to the last op that reads it."""
+    """Returns the peak bytes and the op at the peak. Each tensor lives from the op that makes it to the last
+    op that reads it."""
     sizes = {tensor["id"]: tensor["bytes"] for tensor in graph["tensors"]}
     made, last = made_by_ops(graph), {}
     for index, op in enumerate(graph["ops"]):
@@ -286,7 +287,7 @@ class Formulas(Silent):
         step, counted = step_of(large.gpt2_xl), count(*large.gpt2_xl())
         beyond = step.peak - sum(step.residents.values())
         beside = beside_log_softmax(None, counted.output)
-        head = rounded(4 * counted.output.logits.numel())  # the result of the log-softmax
+        head = rounded(4 * counted.output.logits.numel())  # bytes of the log-softmax's result
         for kept in (counted.kept, beyond - beside):
             self.assertAlmostEqual((kept - head) / layers / (length * width), 34 + 24, delta=0.5)
 

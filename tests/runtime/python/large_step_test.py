@@ -1,4 +1,4 @@
-"""Steps that do not fit in the budget without a plan. Even the first step keeps the budget."""
+"""Tests steps that without a plan do not fit in the budget. Even the first step must keep the budget."""
 
 import gc
 import logging
@@ -69,7 +69,7 @@ class Lists(Blocks):
 
 
 class Counts(Blocks):
-    """A model whose steps all differ, because its forward computes with values that Python counts or
+    """A model whose steps all differ, because its forward computes with numbers that Python counts or
     draws."""
 
     kind = "counter"
@@ -129,8 +129,8 @@ def train(module, batches, loss_of, steps=STEPS, optimizer=models.adamw, after=l
 
 
 def refusals_among(caught):
-    """Returns the classes of the warnings. Leaves out the warning that online eviction cannot keep the
-    budget, which may come on a GPU because of the workspace of its libraries."""
+    """Returns the classes of the warnings, without the warning that online eviction cannot keep the budget.
+    On a GPU this warning can come because of the workspace of the GPU's libraries."""
     return [w.category for w in caught if "online eviction cannot keep the budget" not in str(w.message)]
 
 
@@ -150,7 +150,7 @@ def blocks():
 
 
 class PlansOfFiles(unittest.TestCase):
-    """Plans that were made for a budget in bytes and read from files keep that budget, also while they are
+    """Plans that were made for a budget in bytes and read from files keep that budget, even while they are
     compared."""
 
     def train(self, module, after=lambda: None):
@@ -240,7 +240,7 @@ class SeveralFrames(unittest.TestCase):
         status = self.expect_planned(module, peaks, of_another_loss=4 * ROWS * WIDTH)
         self.assertGreater(status.plans[0].overhead, 1)
         # The first steps are compared. On a GPU one more step is compared, because there the batch of the
-        # second forward is alive, too.
+        # second forward also takes memory.
         self.assertGreaterEqual(status.replayed, before + 4)
 
     def test_shares_are_of_all_that_is_open(self):
@@ -279,13 +279,13 @@ class SeveralFrames(unittest.TestCase):
 
 class LargeSteps(unittest.TestCase):
     def setUp(self):
-        gc.collect()  # frees modules of other tests, whose steps may run under online eviction
+        gc.collect()  # frees modules of other tests whose steps may run under eviction
         logging.getLogger("rematlas").setLevel(logging.ERROR)
         self.addCleanup(logging.getLogger("rematlas").setLevel, logging.NOTSET)
 
     def expect_within(self, build, batches, loss_of, share, optimizer=models.adamw):
         """Trains without a plan, then under a budget: the bytes that stay between steps, plus a share of the
-        further bytes that a plain step takes."""
+        other bytes that a plain step takes."""
         gc.collect()  # frees tensors of other tests
         alive = models.reset_peak()
         plain = build()
@@ -422,7 +422,7 @@ class LargeSteps(unittest.TestCase):
                 module.kind = kind
                 random.seed(3), numpy.random.seed(3)
                 if apply:
-                    # On a GPU the workspace of its libraries is alive, too.
+                    # On a GPU, the workspace of its libraries also takes memory.
                     on_cpu = models.DEVICE.type == "cpu"
                     budget = 12 << 20 if on_cpu else models.reset_peak() + (8 << 20)
                     rematlas.apply(module, budget, config=models.by_moves())
@@ -431,7 +431,8 @@ class LargeSteps(unittest.TestCase):
                     losses = train(module, rows, lambda module, x: module(x))[0]
                 results.append((losses, random.random(), numpy.random.rand()))
             self.assertEqual(*results, kind)
-            # A step that leaves a tensor in an attribute for the next step is planned, not refused.
+            # A step that leaves a tensor in an attribute for the next step is planned. The other steps are
+            # refused.
             refused = [] if kind == "state" else [rematlas.RefusedWarning]
             self.assertEqual(refusals_among(caught), refused, kind)
             self.assertIn("" if kind == "state" else why, rematlas.status(module).reason)

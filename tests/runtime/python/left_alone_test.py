@@ -1,5 +1,5 @@
-"""Calls that are left to the original train as they do without `apply`. One warning or an error gives the
-reason, and so does the status."""
+"""Calls that Rematlas leaves to the original train as without `apply`. The reason is in the status, and in
+one warning or one error."""
 
 import contextlib
 import copy
@@ -97,7 +97,7 @@ def within(context):
 
 
 hooks = torch.autograd.graph.saved_tensors_hooks
-# By name: the reason in the status, the function that calls the model, and the context around the whole step.
+# name -> (the reason in the status, the function that calls the model, the context around the whole step)
 LEFT_ALONE = {
     "hooks": ("saved tensor hooks", None, lambda: hooks(as_it_is, as_it_is)),
     "bytes": ("saved tensor hooks", None, lambda: hooks(on_disk, from_disk)),
@@ -138,12 +138,12 @@ def train(model, name):
 
 class Case(unittest.TestCase):
     def setUp(self):
-        gc.collect()  # frees models of other tests, whose bytes would count
+        gc.collect()  # frees models of other tests, which would count for the budget
 
 
 class LeftAlone(Case):
     def expect_said(self, name):
-        """Checks that the reason is given in exactly one warning, and in the status."""
+        """Checks that exactly one warning and the status give the reason."""
         plain = train(Model(), name)
         model = rematlas.apply(Model(), "60% of activations")
         with warnings.catch_warnings(record=True) as caught:
@@ -203,7 +203,8 @@ class LeftAlone(Case):
         self.assertEqual(len(status.left_alone), 1)
 
     def test_evaluation_and_gradients_of_inputs_say_nothing(self):
-        """No warning is given, because no parameter gets a gradient outside of calls of the module."""
+        """No warning is given, because calls outside of the module's own call give no gradients to
+        parameters."""
         model = rematlas.apply(Model(), "60% of activations", on_refuse="raise")
         with torch.no_grad():
             model(torch.randn(4, WIDTH))
@@ -219,7 +220,7 @@ class LeftAlone(Case):
         through_parts(model, torch.randn(4, WIDTH)).sum().backward()
 
     def test_torch_func_and_tracers(self):
-        """Each of these calls is left alone for its own reason."""
+        """Each of these calls is left to the original for a different reason."""
         x = torch.randn(4, WIDTH)
         model = rematlas.apply(Model(), "60% of activations")
         parameters = {name: value.detach() for name, value in model.named_parameters()}

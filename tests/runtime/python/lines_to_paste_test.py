@@ -1,4 +1,4 @@
-"""Runs the lines that `rematlas export` prints for the user to paste, unchanged. The explorer shows the same
+"""Runs, unchanged, the lines that `rematlas export` prints for users to paste. The explorer shows the same
 lines after an export."""
 
 import json
@@ -19,7 +19,7 @@ from apply_test import planned_by_the_command_line, program, wait
 
 
 def exported(schedule, graph, file, *words) -> dict:
-    """Returns the lines of an export, by the place into which they are pasted."""
+    """Returns {place: lines}: the lines of an export, by the place into which users paste them."""
     done = subprocess.run(
         [program("rematlas"), "export", schedule, "--graph", graph, *words, "--json", "-o", file],
         capture_output=True,

@@ -26,7 +26,7 @@ def blocks():
     return nn.Sequential(nn.Linear(32, 32), nn.GELU(), nn.Linear(32, 32), nn.GELU())
 
 
-LOG = os.memfd_create("ops")  # a file: changes of a list would be changes of the program's state
+LOG = os.memfd_create("ops")  # a file, because changes of a list would be changes of the program's state
 
 
 class Seen(TorchDispatchMode):
@@ -91,8 +91,8 @@ class Order(unittest.TestCase):
         self.assertEqual(seen, plain * (len(seen) // len(plain)), "in each forward")
 
     def test_what_runs_on_fake_tensors_is_not_recorded(self):
-        """Before torch 2.13 the kernels of fake tensors are seen, and refused; in later versions they are not
-        seen."""
+        """The kernels that compute with fake tensors are seen, and refused, before torch 2.13. Later versions
+        hide them."""
 
         class Measured(Plain):
             def forward(self, x):

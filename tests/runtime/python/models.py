@@ -12,16 +12,16 @@ from torch import nn
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 _spec = importlib.util.spec_from_file_location("export", ROOT / "resources" / "models" / "export.py")
 export = importlib.util.module_from_spec(_spec)
-sys.modules["export"] = export  # so that objects of its classes can be pickled
+sys.modules["export"] = export  # for pickling objects of its classes
 _spec.loader.exec_module(export)
 
 torch.set_num_threads(1)
-gc.freeze()  # so that later collections do not visit PyTorch's objects each time
+gc.freeze()  # later collections then skip PyTorch's objects
 DEVICE = torch.device(os.environ.get("REMATLAS_TEST_DEVICE", "cpu"))
 if DEVICE.type != "cpu":
     torch.set_default_device(DEVICE)
-    # Here libraries allocate their permanent memory for this thread and for autograd's thread, before
-    # anything is measured.
+    # These ops make libraries allocate their permanent memory, for this thread and for autograd's thread,
+    # before anything is measured.
     (torch.ones(8, 8, requires_grad=True) @ torch.ones(8, 8)).sum().backward()
 
 
@@ -114,8 +114,8 @@ def train(
 
 
 def by_moves(moves: int = 1000) -> dict:
-    """Returns a `config` for `apply`: the default solver, limited by moves instead of time, so that it finds
-    the same plan on each machine."""
+    """Returns a `config` for `apply` with the default solver. The search is limited by moves and not by time,
+    so it finds the same plan on each machine."""
     return {"format": "rematlas.config", "version": 1, "type": "atlas", "options": {"max_moves": moves}}
 
 

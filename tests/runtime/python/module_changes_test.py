@@ -19,7 +19,7 @@ from traps import digest
 torch.set_num_threads(1)
 STEPS, FIRST, SECOND = 15, 5, 10  # the module changes before the steps FIRST and SECOND
 ROWS, WIDTH = 256, 64
-BUDGET = 900_000  # bytes; a plain step takes more, even without the optimizer's tensors
+BUDGET = 900_000  # bytes; a plain step needs more, even without the optimizer
 
 
 class Model(nn.Module):
@@ -75,7 +75,7 @@ def scaled(model):
     model.layers.register_forward_hook(lambda self, _, y: y if self.scale is None else y * self.scale)
 
 
-# By name: the change before step FIRST, and the change before step SECOND.
+# name -> (the change before step FIRST, the change before step SECOND)
 CHANGES = {
     "pruned": (
         lambda model: prune.l1_unstructured(model.layers[0], "weight", 0.5),

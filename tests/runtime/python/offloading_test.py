@@ -34,7 +34,7 @@ class Model(nn.Module):
 
     def forward(self, x):
         x = self.layers(x)
-        if self.reads:  # no plan can repeat reading a value
+        if self.reads:  # reading a value makes the step impossible to plan
             self.mean = 0.9 * self.mean + 0.1 * x.detach().mean().item()
             x = x * (1 + 0 * self.mean)
         return x
@@ -85,15 +85,15 @@ def budget() -> int:
 
 class Case(unittest.TestCase):
     def setUp(self):
-        gc.collect()  # frees models of other tests, whose bytes would count
+        gc.collect()  # frees models of other tests, which would count for the budget
 
     def model(self, **options):
         torch.manual_seed(0)
         return Model(**options).to(DEVICE)
 
     def train(self, model, context, is_planned=False):
-        """Trains for `STEPS` steps. Returns digests of losses and gradients, and the number of tensors that
-        the hooks packed in each step, for the forward and for the loss."""
+        """Trains for `STEPS` steps. Returns digests of losses and gradients, and for each step the number of
+        tensors that the hooks packed in the forward and in the loss."""
         found, packed = [], []
         for step in range(STEPS):
             x = torch.randn(ROWS, WIDTH, generator=torch.Generator().manual_seed(step), device="cpu").to(
@@ -144,7 +144,7 @@ class Planned(Case):
         self.assertEqual(context.tracker, {})
 
     def expect_kept(self, context):
-        """Checks that the step, which exceeds the budget without a plan, is planned from shapes and then
+        """Checks that the step, which needs more than the budget without a plan, is planned from shapes and
         keeps the budget."""
         status, _ = self.expect_planned(self.applied(budget()), context)
         self.assertEqual((status.original, status.unkept), (0, ""), status)
@@ -204,7 +204,7 @@ class Unplanned(Case):
         _, packed_plainly = self.train(self.model(), save_on_cpu)
         model = self.applied("60% of activations", shapes=1)
         self.train(model, save_on_cpu, True)
-        with warnings.catch_warnings():  # the calls have more shapes than `shapes` allows
+        with warnings.catch_warnings():  # there are more shapes than `shapes` allows
             warnings.simplefilter("ignore", rematlas.RefusedWarning)
             with packs_counted() as count, save_on_cpu():
                 model(torch.randn(ROWS // 2, WIDTH, device=DEVICE))

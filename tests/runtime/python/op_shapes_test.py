@@ -1,5 +1,5 @@
-"""For each op for which torch has samples (OpInfo), compares a step that really runs with the same step
-recorded from shapes. The recordings must have the same ops, and the same bytes for each tensor."""
+"""For each op for which torch has samples (OpInfo), compares a step on real data with the same step recorded
+from shapes. The recordings must have the same ops, and the same bytes for each tensor."""
 
 import itertools
 import json
@@ -18,7 +18,7 @@ from rematlas.cards.recorded_step import graph_of_step
 
 SAMPLES = 3
 
-# Ops whose result sizes, or the ops that follow them, depend on the values of tensors.
+# Ops for which the values of tensors determine the sizes of the results, or the ops that follow.
 DEPENDS_ON_VALUES = {
     "allclose": "reads whether all are close",
     "argwhere": "as many rows as numbers that are not zero",
@@ -83,7 +83,7 @@ def cases():
             try:
                 real = json.loads(graph_of(module, args, sample.kwargs))
             except rematlas.Refused:
-                continue  # the sample writes to its arguments, sets the generator, is sparse, ...
+                continue  # for example, the sample writes to its arguments or is sparse
             yield name, module, args, sample.kwargs, real
 
 

@@ -23,7 +23,7 @@ def train_replica(rank: int, port: int, name: str, budget: str, solver: str, res
     if models.DEVICE.type == "cuda":
         torch.cuda.set_device(rank)
     dist.init_process_group("gloo", rank=rank, world_size=2)
-    dist._DEFAULT_FIRST_BUCKET_BYTES = 1024  # so that these small models have several buckets
+    dist._DEFAULT_FIRST_BUCKET_BYTES = 1024  # the small models then have several buckets
     build, batches, loss, optimizer = {
         "resnet": (models.resnet, models.images, models.image_loss, models.sgd),
         "gpt": (models.gpt, models.texts, models.text_loss, models.adamw),
@@ -56,8 +56,8 @@ def train_replica(rank: int, port: int, name: str, budget: str, solver: str, res
     problems += [f"{key} differs" for key in weights if not torch.equal(weights[key], our_weights[key])]
     if status.replayed < STEPS - 4:
         problems.append(f"{status.state}, {status.replayed} replayed: {status.reason}")
-    # If ops run in the captured order, buckets are reduced in the middle of the backward, while later
-    # gradients are still missing.
+    # If ops run in the captured order, buckets are reduced in the middle of the backward, before the later
+    # gradients exist.
     if solver == "keep-all" and len(set(moments[-4:])) < 3:
         problems.append(f"buckets are reduced at {moments[-8:]} gradients")
     results.put((rank, problems, ours, hashlib.sha256(status.plan().data).hexdigest()))

@@ -1,4 +1,4 @@
-"""Plan files of others: reading and applying one runs no code that the file chooses."""
+"""Reading and applying a plan file from a stranger runs no code that the file chooses."""
 
 import base64
 import collections
@@ -19,7 +19,7 @@ from rematlas.lifecycle.file_ops import op_that_does_more
 
 
 class Marks:
-    """Pickles to a call that leaves a file."""
+    """Its pickle calls a function that makes a folder."""
 
     def __init__(self, path):
         self.path = path
@@ -40,7 +40,7 @@ Pair = collections.namedtuple("Pair", "first second")
 
 @dataclasses.dataclass
 class Acts:
-    """A class of the program whose construction does something."""
+    """A dataclass of the program whose constructor has a side effect."""
 
     path: str
 
@@ -65,7 +65,7 @@ class Returns(nn.Module):
 
 
 def with_template(plan, template):
-    """Returns a plan whose forward returns what this template says."""
+    """Returns a plan whose forward returns what the template describes."""
     compiled = plan.compiled("cpu")
     fields = list(pickle.loads(base64.b64decode(compiled.packing())))
     fields[0] = template

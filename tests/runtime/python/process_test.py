@@ -1,4 +1,4 @@
-"""The memory of the whole process, not only of its tensors, is within 5 % of the plan. Pages of libtorch's
+"""The memory of the whole process, not only of its tensors, is within 5 % of the plan's. Pages of libtorch's
 own files do not count."""
 
 import functools
@@ -62,8 +62,8 @@ for most, of_files, peak in train(module, rows):
 
 @functools.cache
 def steps_at(budget, rows=(ROWS,) * 7):
-    """Trains in a new process. Returns for each step: how many steps were replayed until its end, the bytes
-    by which the process has grown, and the bytes of tensors."""
+    """Trains in a new process. Returns three numbers for each step: the number of steps replayed so far, the
+    bytes by which the process has grown, and the bytes of tensors."""
     command = [sys.executable, "-c", TRAINING, budget, ",".join(map(str, rows))]
     run = subprocess.run(
         command, stdout=subprocess.PIPE, text=True, check=True, cwd=pathlib.Path(__file__).parent
@@ -71,7 +71,7 @@ def steps_at(budget, rows=(ROWS,) * 7):
     return [tuple(map(int, line.split())) for line in run.stdout.splitlines()]
 
 
-# Kernels of matrix products pack an operand into memory that they allocate from the system.
+# Kernels of matrix products copy an operand into memory that they allocate from the system.
 OF_KERNELS = ROWS * 512 * 4
 # malloc returns free memory at the end of its heap only if there is more than twice the largest block that
 # was ever freed (M_TRIM_THRESHOLD in mallopt(3)). Here this limit is twice the bytes of a tensor. How many of

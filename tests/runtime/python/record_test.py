@@ -74,7 +74,7 @@ class Records(unittest.TestCase):
 
     def test_the_checker_accepts_a_step_with_evictions(self):
         budget = self.within(2048)
-        # Costs are computed from bytes, so that the reruns are the same on each machine.
+        # Costs are computed from bytes, so the reruns are the same on each machine.
         with rematlas.evict(self.model, budget, record=True, costs_from_bytes=True) as eviction:
             train(self.model, self.optimizer)
             eviction.save(self.name)
@@ -117,7 +117,7 @@ class Records(unittest.TestCase):
             with self.assertRaisesRegex(RuntimeError, "no step is over"):
                 eviction.save(self.name)
             train(self.model, self.optimizer, 1)
-            self.model(torch.randn(8, 64))  # the step that begins here has no backward yet
+            self.model(torch.randn(8, 64))  # this step has no backward yet
             eviction.save(self.name)
         graph, _ = self.read()
         self.assertEqual(sum(op["name"] == "aten::addmm" for op in graph["ops"]), 9)
@@ -137,7 +137,7 @@ class Records(unittest.TestCase):
                 for layer in self.model.layers[:depth]:
                     x = x + layer(x)
                 if kept is not None:
-                    x = x + kept  # a tensor of the previous step, which is recomputed if it was evicted
+                    x = x + kept  # a tensor of the previous step, which may have been evicted
                 kept = x.detach()
                 x.square().sum().backward()
                 self.model.zero_grad()

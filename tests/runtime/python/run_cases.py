@@ -9,8 +9,8 @@ import time
 import unittest
 
 HANGS_AFTER = 15 * 60  # seconds; the longest group takes six minutes on a slow machine
-SLOWEST = 5  # tests that are printed with their seconds
-# For sed: the last line of a report has no line break, so the next line begins behind it.
+SLOWEST = 5  # number of tests that are printed with their seconds
+# Scripts for sed. The last line of a report has no line break, so the next line follows it directly.
 WITHOUT_LEAK_REPORTS = (
     "s#^See https://nanobind[^ ]*/refleaks[.]html[.]?##",
     "/^(nanobind: .*| - (leaked|[.]{3} skipped) .*)?$/d",
@@ -41,8 +41,8 @@ class TimedRunner(unittest.TextTestRunner):
 
 
 def drop_leak_reports() -> None:
-    """From now on the stderr of this process and of its children goes through sed, which drops the lines that
-    libraries write about leaks when Python ends: there are so many that they hide why a test has failed."""
+    """Sends the stderr of this process and of its children through sed from now on. Sed drops the lines that
+    libraries write about leaks when Python ends: they are so many that they hide why a test has failed."""
     reads, writes = os.pipe()
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     scripts = [f"--expression={script}" for script in WITHOUT_LEAK_REPORTS]

@@ -15,8 +15,7 @@ LEFT_OUT = (1, 9, 14, 15)  # steps whose gradients are not finite
 
 
 def new_scaler():
-    """Returns a scaler whose scales are not powers of two, so that unscaling in any other way gives other
-    bits."""
+    """Returns a scaler whose scales are not powers of two, so any other way of unscaling gives other bits."""
     return torch.amp.GradScaler(models.DEVICE.type, init_scale=1000.0, growth_interval=5, growth_factor=1.7)
 
 

@@ -86,7 +86,7 @@ class Schemas(unittest.TestCase):
         )
 
     def test_what_changed_between_versions_is_listed(self):
-        """The printed list is where to begin when the code is adapted to a new version."""
+        """The printed list shows where to begin when the code is adapted to a new version."""
         files = sorted(SCHEMAS.glob("*.txt"), key=version)
         self.assertGreaterEqual(len(files), 2)
         for before, after in zip(files, files[1:]):

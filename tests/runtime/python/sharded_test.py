@@ -1,5 +1,5 @@
-"""Two Gloo processes train as they do without plans, even if their steps differ, if FSDP2 shards the
-parameters of their blocks, or if they are the stages of a pipeline."""
+"""Two Gloo processes train as without plans, even if their steps differ, if FSDP2 shards the parameters of
+their blocks, or if the processes are the stages of a pipeline."""
 
 import os
 import unittest
@@ -53,7 +53,7 @@ def replicas_of_other_sizes(rank, with_plan):
 
 
 def shards_in_short_types(rank, with_plan):
-    """Returns the losses and the states of sharded blocks that compute in bf16."""
+    """Returns the losses and the states of a model whose blocks are sharded and compute in bf16."""
     module = nn.Sequential(Block(), Block())
     for part in (*module, module):
         fully_shard(part, mp_policy=MixedPrecisionPolicy(param_dtype=torch.bfloat16))

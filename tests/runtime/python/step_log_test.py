@@ -1,4 +1,4 @@
-"""The file of `apply(watch=)` has one line of JSON for each step."""
+"""Tests the file of `apply(watch=)`, which has one line of JSON for each step."""
 
 import json
 import logging

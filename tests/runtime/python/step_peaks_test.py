@@ -79,13 +79,14 @@ class Case(unittest.TestCase):
         return model
 
     def removed(self, model):
-        with contextlib.suppress(ValueError):  # the test has removed it already
+        with contextlib.suppress(ValueError):  # the test has already removed it
             rematlas.remove(model)
 
 
 class Told(Case):
     def check_measured(self, model, budget, who, most):
-        """Checks that the status says what ran the steps, and that it gives the measured peak."""
+        """Checks that the status names the plan or the original, whichever ran the steps, and gives the
+        measured peak."""
         unkept = rematlas.status(model).unkept
         self.assertIn(who, unkept)
         self.assertIn("beyond the budget", unkept)
@@ -107,7 +108,8 @@ class Told(Case):
         self.assertEqual(len(told), 1, logged.output)
 
     def test_of_a_step_that_is_recorded(self):
-        """The step exceeds the budget, because the memory of the caller's loss is not known from shapes."""
+        """The step exceeds the budget, because a recording from shapes does not know the memory of the
+        caller's loss."""
 
         def loss_of(out):
             return sum((out * factor).exp().square().mean() for factor in torch.linspace(0, 1, 16))
@@ -159,7 +161,7 @@ class Told(Case):
         self.assertNotIn("step", rematlas.status(model).unkept.partition("(")[0])
 
     def test_inputs_that_are_slices_of_a_larger_tensor_are_counted_with_it(self):
-        """Each batch is a slice of one tensor, the data set."""
+        """Each batch is a slice of one tensor, which holds the whole data set."""
         data = torch.randn(8, ROWS, WIDTH)
         budget = ops.counted_bytes() + 2560 * KIB
         model = self.applied(Tower(), budget, config=by_moves())
@@ -190,7 +192,7 @@ class Told(Case):
 
 
 class TwoModules(Case):
-    """Two modules share one online eviction. The status of each module tells its own steps."""
+    """Two modules share one online eviction. The status of each module describes the steps of this module."""
 
     def trained(self, one, other, steps=6):
         losses = []
@@ -271,8 +273,8 @@ class TwoModules(Case):
             pass
 
     def test_one_that_is_made_while_the_other_is_evicted(self):
-        """Eviction could evict the parameters of the module that is made now, but the module's plan reads
-        them without eviction's knowledge."""
+        """Eviction must not evict the parameters of a module that is made meanwhile, because the module's
+        plan reads them unseen by eviction."""
 
         def trained(is_beside):
             other = Drawing(seed=1)

@@ -19,11 +19,11 @@ from traps import data, digest
 
 torch.set_num_threads(1)
 STEPS = 24
-of_thread = threading.local()  # values that each thread sees separately
+of_thread = threading.local()  # each thread sees its own values
 
 
 class Elsewhere:
-    """Runs functions in another thread, one after the other, and waits for each."""
+    """Runs functions in another thread, one after the other. Waits for each function."""
 
     def __init__(self):
         self.pool = concurrent.futures.ThreadPoolExecutor(1)
@@ -107,8 +107,8 @@ class Threads(unittest.TestCase):
         self.expect_same(lambda: Meanwhile(lambda: None), "planned", between=between)
 
     def test_another_thread_draws_among_numbers_of_the_step(self):
-        """Another thread draws random numbers during a step. Nothing shows which numbers belong to the step,
-        so the step is refused."""
+        """Another thread draws random numbers during a step. Nothing shows which of the numbers belong to the
+        step, so the step is refused."""
         self.expect_same(
             lambda: Meanwhile(lambda: self.elsewhere(lambda: torch.randn(100)), 0.2),
             "refused",
@@ -230,7 +230,7 @@ class Threads(unittest.TestCase):
         def begin():
             started.append(threading.Thread(target=step))
             started[0].start()
-            time.sleep(0.3)  # by then the thread has found that another module is recorded
+            time.sleep(0.3)  # by then, the thread knows that another module is recorded
 
         rematlas.apply(Meanwhile(begin), "80%")(data(0, 128, 32)).square().mean().backward()
         started[0].join()
@@ -257,7 +257,7 @@ class Threads(unittest.TestCase):
             warnings.simplefilter("error")
             status = self.first_step_while_another_is_recorded(module)
         self.assertEqual(status.evicted, 1, status)
-        # The memory of the other thread's step counts, too.
+        # The memory of the other thread's step also counts.
         self.assertNotIn("keeps the budget", status.unkept)
 
     def test_status_is_asked_by_another_thread(self):

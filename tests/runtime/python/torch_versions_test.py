@@ -1,4 +1,5 @@
-"""Builds for several versions of torch, and plans made with another version of torch than the running one."""
+"""Tests builds for several versions of torch, and plans made with a different version of torch than the
+running one."""
 
 import hashlib
 import json
@@ -95,7 +96,7 @@ class Builds(unittest.TestCase):
 
     def test_an_environment_without_torch_is_told_of_in_one_line(self):
         def said(*arguments):
-            # With -S, Python finds no installed packages.
+            # With -S, Python does not find installed packages.
             command = [sys.executable, "-S", *arguments]
             return subprocess.run(command, capture_output=True, text=True, env=os.environ).stderr
 

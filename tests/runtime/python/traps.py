@@ -39,8 +39,8 @@ MODULES = [
     "traps_loops",
 ]
 STEPS = 10
-# The step after which traps change something. By then two steps were recorded, two were compared with a plan,
-# and two were run by the plan.
+# Traps change something after this step. By then two steps were recorded, two were compared with a plan, and
+# two were run by the plan.
 CHANGE = 6
 ROWS, WIDTH = 64, 16
 DEVICE = torch.device(os.environ.get("REMATLAS_TEST_DEVICE", "cpu"))
@@ -48,7 +48,7 @@ ON_HOST = DEVICE.type == "cpu"
 if not ON_HOST:
     torch.set_default_device(DEVICE)
 
-Record = dict[str, str]  # digests by name
+Record = dict[str, str]  # digests by the names of tensors and states
 
 
 def data(step: int, *shape: int) -> torch.Tensor:
@@ -68,8 +68,8 @@ def mean_square(output: torch.Tensor, step: int) -> torch.Tensor:
 
 
 def blocks(count: int = 2, width: int = WIDTH) -> nn.Sequential:
-    """Returns layers whose activations take much more memory than their weights, so that a budget of 80%
-    needs a plan."""
+    """Returns layers whose activations take much more memory than their weights. So a plan is needed to keep
+    a budget of 80%."""
     return nn.Sequential(*(layer for _ in range(count) for layer in (nn.Linear(width, width), nn.GELU())))
 
 
@@ -79,15 +79,15 @@ class Trap:
     # Returns positional and keyword arguments of a step; the first step has number 1
     batch: Callable[[int], tuple[tuple, dict]] = rows
     loss: Callable[[object, int], torch.Tensor] = mean_square
-    expected: str = "planned"  # the expected final state, or "either" if only the bits matter
+    expected: str = "planned"  # the expected final state; "either" if only the bits matter
     between: Callable[[nn.Module, int], None] | None = None  # called after each step of the optimizer
     # Runs forward, loss and backward, and returns the loss.
     body: Callable[[nn.Module, Callable, int], torch.Tensor | None] | None = None
     update: Callable[[torch.optim.Optimizer, int], None] = lambda optimizer, step: optimizer.step()
     observe: Callable[[nn.Module], object] = lambda model: None  # returns further state to compare
-    around: Callable[[], contextlib.AbstractContextManager] = contextlib.nullcontext  # around the training
-    keeps_gradients: bool = False  # gradients are set to zero in place, not dropped
-    least_replayed: int = 0  # how many steps must be replayed at least, whatever the final state is
+    around: Callable[[], contextlib.AbstractContextManager] = contextlib.nullcontext  # context of all steps
+    keeps_gradients: bool = False  # gradients are set to zero in place, not to None
+    least_replayed: int = 0  # the least number of replayed steps, whatever the final state
     budget: str = "80%"
 
 
@@ -264,6 +264,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    import traps  # the traps register in the module `traps`, not in `__main__`
+    import traps  # traps register themselves in the module `traps`, not in `__main__`
 
     traps.main()

@@ -1,4 +1,4 @@
-"""Traps of autocast: within one autocast region all forwards share the casts of weights."""
+"""Traps of autocast: all forwards within one autocast region share the casts of weights."""
 
 import torch
 from torch import nn
@@ -99,7 +99,7 @@ def two_forwards_of_other_shapes():
 
 @trap
 def a_second_forward_from_the_seventh_step():
-    """A forward is planned alone. From step 7 on it shares its region with a second forward."""
+    """A forward is planned alone. From step 7 on, it shares its region with a second forward."""
 
     def step_of(model, batch, step):
         with region():
@@ -112,8 +112,8 @@ def a_second_forward_from_the_seventh_step():
 
 @trap
 def a_second_forward_in_another_region_from_the_seventh_step():
-    """From step 7 on a second forward runs in another region. The layers are used twice in each forward, so a
-    plan cannot be used for several open forwards."""
+    """From step 7 on, a second forward runs in another region. The layers are used twice in each forward, so
+    a plan cannot be used for several open forwards."""
 
     class Twice(nn.Module):
         def __init__(self):
@@ -188,7 +188,7 @@ def a_part_of_the_model_first():
 
 @trap
 def small_batches_in_one_region():
-    """Several forwards run in one region. The backward of each runs before the next forward."""
+    """Several forwards run in one region. The backward of each forward runs before the next forward."""
 
     def body(model, batch, step):
         with region():
@@ -258,8 +258,8 @@ def a_backward_twice_outside_of_the_region():
 
 @trap
 def a_backward_twice_in_another_region():
-    """For the second backward the original must run the forward again without autocast, as it ran first,
-    although a region is active now."""
+    """For the second backward, the original must run the forward again without autocast, because the first
+    forward ran without it. Now a region is active."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).float().square().mean()
@@ -333,8 +333,7 @@ def a_forward_without_autocast_between_two_from_the_eighth_step():
 
 @trap
 def forwards_that_are_open_in_two_regions():
-    """Two forwards of one region are released while a forward of another region is open under the same
-    plan."""
+    """Two forwards of one region are freed while a forward of another region is open under the same plan."""
 
     def step_of(model, batch, step):
         with region():

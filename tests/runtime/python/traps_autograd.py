@@ -1,5 +1,4 @@
-"""Traps of those features of autograd that are not ops: functions with their own backward, checkpointing,
-hooks."""
+"""Traps of features of autograd that are not ops: functions with their own backward, checkpointing, hooks."""
 
 import torch
 from torch import nn
@@ -44,7 +43,7 @@ class Scale(torch.autograd.Function):
 
 
 class Flip(torch.autograd.Function):
-    """The identity, whose backward negates the gradient, as in domain-adversarial training."""
+    """An identity whose backward negates the gradient, as in domain-adversarial training."""
 
     @staticmethod
     def forward(context, x):
@@ -157,8 +156,8 @@ def function_that_runs_autograd_inside():
 
 
 def checkpointed(reentrant: bool, *inner: nn.Module, **options) -> Trap:
-    """Returns a trap with a checkpointed middle part. Plain training also runs this part twice: the second
-    time in the backward, with the generators' states of the first time."""
+    """Returns a trap with a checkpointed middle part. Plain training also runs this part twice. The second
+    run is in the backward, with the states that the random generators had in the first run."""
 
     class Model(TwoStacks):
         def __init__(self):
@@ -187,13 +186,13 @@ def checkpoint_with_dropout():
 
 @trap
 def reentrant_checkpoint_with_batch_norm():
-    """In plain training the running statistics change twice in each step, so they must do so under a plan."""
+    """In plain training the running statistics change twice in each step. A plan must do the same."""
     return checkpointed(True, nn.BatchNorm1d(WIDTH))
 
 
 @trap
 def checkpoint_with_batch_norm():
-    """The running statistics change twice in each step. The second time is in the backward, when it needs
+    """The running statistics change twice in each step. The second change is in the backward, when it needs
     saved tensors."""
     return checkpointed(False, nn.BatchNorm1d(WIDTH))
 
@@ -243,7 +242,7 @@ def hook_on_a_parameter():
 
 @trap
 def hook_on_a_parameter_that_logs():
-    """A hook on a parameter keeps the gradients and does not change them."""
+    """A hook on a parameter stores the gradients and does not change them."""
     log, model = [], blocks(4)
     model[2].weight.register_hook(lambda gradient: log.append(gradient.clone()))
     return Trap(model, expected="either", least_replayed=1, observe=lambda model: log)
@@ -278,7 +277,7 @@ def gradient_kept_by_an_activation():
 
 @trap
 def hook_after_accumulation():
-    """A hook after accumulation keeps a copy of the parameter's gradient, and halves the gradient in
+    """A hook that runs after the accumulation copies the parameter's gradient, and halves the gradient in
     place."""
     log, model = [], blocks(4)
 
@@ -292,7 +291,7 @@ def hook_after_accumulation():
 
 @trap
 def optimizer_within_backward():
-    """Each parameter is updated as soon as its gradient exists, and the gradient is dropped. So weights
+    """Each parameter is updated as soon as its gradient exists, and the gradient is then freed. So weights
     change before the backward ends."""
     model = blocks(4)
 
@@ -389,7 +388,7 @@ def gradient_computed_in_forward():
 @trap
 def parameters_with_gradients_before():
     """The parameters already have gradients when the backward begins. The backward must add to these
-    tensors."""
+    gradients."""
     model = blocks(4)
 
     def body(model, batch, step):

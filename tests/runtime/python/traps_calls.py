@@ -138,7 +138,7 @@ def catching(errors: list, error_type: type):
             return ordinary(model, batch, step)
         except error_type as error:
             errors.append(f"{step}: {type(error).__name__}: {error}")
-            model.zero_grad()  # a backward that failed has left only some of the gradients
+            model.zero_grad()  # a failed backward leaves only some of the gradients
             return None
 
     return body
@@ -225,7 +225,7 @@ def error_in_backward():
 
 @trap
 def error_in_the_loss():
-    """The loss raises in steps 3 and 8, so the backward of an open forward never runs."""
+    """The loss raises in steps 3 and 8, so the backward of the forward before it never runs."""
     errors = []
 
     def body(model, batch, step):
@@ -332,8 +332,8 @@ def functional_call():
 
 @trap
 def gradients_of_each_row():
-    """In steps 2 and 8, `vmap` and `grad` run the forward on tensors of their own. Such a tensor stands for
-    one tensor for each row."""
+    """In steps 2 and 8, `vmap` and `grad` run the forward on their own tensors. Such a tensor represents one
+    tensor for each row."""
     seen = []
 
     def between(model, step):
@@ -392,7 +392,7 @@ def submodule_called_by_the_loop():
 
 @trap
 def steps_in_threads():
-    """Each step runs in a new thread. State of a thread, such as autocast's, does not exist in the next
+    """Each step runs in a new thread. Thread-local state, such as autocast's, does not exist in the next
     thread."""
 
     def body(model, batch, step):
@@ -407,7 +407,7 @@ def steps_in_threads():
 
 @trap
 def steps_in_threads_that_live_on():
-    """Each step runs in a new thread, and the threads live until the process ends. Libraries of a GPU keep
+    """Each step runs in a new thread, and all threads live until the process ends. Libraries of a GPU keep
     memory for each thread."""
     process_ends = threading.Event()
 
@@ -446,7 +446,7 @@ def backward_in_another_thread():
 
 @trap
 def dispatch_mode_of_the_caller():
-    """From step 7 on the loop's dispatch mode handles all ops, and rounds the results of matrix products."""
+    """From step 7 on, the loop's dispatch mode handles all ops, and rounds the results of matrix products."""
 
     class Rounding(TorchDispatchMode):
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):

@@ -1,5 +1,5 @@
-"""Traps of changes that the loop makes to the model after some steps, when a plan of the unchanged model
-exists."""
+"""Traps of changes that the loop makes to the model after some steps, when there is a plan of the unchanged
+model."""
 
 import array
 import collections
@@ -14,7 +14,7 @@ from torch import nn
 
 from traps import CHANGE, WIDTH, Trap, after_change, blocks, data, trap
 
-factor = 1.0  # a global variable that the forward in `global_number` reads
+factor = 1.0  # a global variable that the forward of `global_number` reads
 in_context = contextvars.ContextVar("in_context", default=1.0)
 
 
@@ -81,20 +81,21 @@ def whole_model_in_eval_but_trained():
 
 @trap
 def train_mode_reached_late():
-    """The first six steps run in eval mode. A plan made from them is wrong for train mode, which follows."""
+    """The first six steps run in eval mode. A plan made from them is wrong for the later steps, which run in
+    train mode."""
     model = with_dropout().eval()
     return Trap(model, expected="either", between=after_change(lambda model: model.train()))
 
 
 @trap
 def parameter_frozen():
-    """A frozen parameter gets no gradient any more, and the optimizer skips it."""
+    """A frozen parameter no longer gets a gradient, and the optimizer skips it."""
     return changed(blocks(4), lambda model: model[2].weight.requires_grad_(False))
 
 
 @trap
 def parameter_thawed():
-    """Parameters that got no gradient in the recorded steps get one later."""
+    """Parameters that got no gradient in the recorded steps get a gradient later."""
     model = blocks(4)
     model[0].requires_grad_(False), model[2].requires_grad_(False)
     return changed(model, lambda model: model[2].requires_grad_(True))
@@ -112,7 +113,7 @@ def parameter_replaced():
 
 @trap
 def parameter_with_new_storage():
-    """An assignment to `.data` gives a parameter other memory, so an address from before is wrong."""
+    """An assignment to `.data` gives a parameter new memory, so its recorded address is wrong."""
 
     def move(model):
         model[2].weight.data = data(99, WIDTH, WIDTH) / 4
@@ -312,7 +313,7 @@ def number_in_a_deque_changed():
 
 @trap
 def number_that_a_dictionary_makes_changed():
-    """The number is in a dictionary that makes missing entries when they are read."""
+    """The number is in a dictionary that creates missing entries when they are read."""
     return changed(
         Holding(kept=collections.defaultdict(lambda: 1.0), read=lambda kept: kept["now"]),
         lambda model: model.kept.update(now=0.5),
@@ -517,8 +518,7 @@ def number_that_is_not_a_number():
 
 @trap
 def mode_changed_to_and_fro():
-    """A dropout layer is in eval mode for one step only. Before and after that step everything is as
-    recorded."""
+    """A dropout layer is in eval mode for one step only. In all other steps the model is as recorded."""
 
     def between(model, step):
         model[1].train(step != CHANGE)

@@ -8,7 +8,7 @@ from torch import nn
 
 from traps import CHANGE, WIDTH, Trap, after_change, blocks, data, trap
 
-LATE = CHANGE + 2  # in the first steps there is no state yet, so their ops differ
+LATE = CHANGE + 2  # the first steps have no state, so their ops differ
 State = collections.namedtuple("State", "hidden cell")
 
 
@@ -17,8 +17,8 @@ def zeros() -> torch.Tensor:
 
 
 class Recurrent(nn.Module):
-    """A model that sets an attribute to a new container of two tensors in each forward. At first there is no
-    container."""
+    """A model that sets an attribute to a new container of two tensors in each forward. Before the first
+    forward there is no container."""
 
     def __init__(self):
         super().__init__()
@@ -134,7 +134,7 @@ def tuple_whose_second_tensor_stays():
 
 @trap
 def tuple_kept_for_a_log():
-    """No op reads the tuple, but after each step it must be the one of this step."""
+    """No op reads the tuple, but after each step the attribute must hold the tuple of this step."""
 
     class Model(Recurrent):
         def forward(self, x):
@@ -357,8 +357,8 @@ def list_with_a_second_backward():
 
 @trap
 def evaluation_between_the_steps():
-    """The evaluation reads and replaces the state. In some steps the program restores the state that the
-    training has left."""
+    """The evaluation reads and replaces the state. In some steps the program then restores the training's
+    state."""
 
     def evaluate(model, step):
         before = model.state

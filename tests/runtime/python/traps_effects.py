@@ -1,4 +1,4 @@
-"""Traps of counters and logs that a forward keeps on its modules. A step is planned if none of its code reads
+"""Traps of counters and logs that a forward keeps on its modules. A step is planned if its code does not read
 them."""
 
 import operator
@@ -119,7 +119,7 @@ def counter_of_rows():
 
 @trap
 def log_of_losses():
-    """The log must have the value of the tensor when it is read. A later op writes to the tensor."""
+    """The log must contain the tensor's value at the time of the append. A later op writes to the tensor."""
 
     class Model(Counting):
         def forward(self, x):
@@ -261,7 +261,7 @@ def counter_within_a_checkpoint():
 
 
 class Remembering(nn.Module):
-    """A model whose forward leaves a tensor for the next forward, so this tensor acts as a buffer."""
+    """A model whose forward leaves a tensor for the next forward. So this tensor acts as a buffer."""
 
     def __init__(self):
         super().__init__()

@@ -91,7 +91,7 @@ def named_tuples():
 
 @trap
 def data_classes():
-    """Input and output are data classes, which hold a number besides their tensors."""
+    """Input and output are data classes that contain tensors and a number."""
 
     class Model(TwoStacks):
         def forward(self, batch):
@@ -121,7 +121,7 @@ def data_class_with_a_changing_number():
 
 @trap
 def keyword_inputs():
-    """Tensors are given by keyword. From step 7 on the keywords have another order than in the recorded
+    """Tensors are given by keyword. From step 7 on, the keywords have another order than in the recorded
     steps."""
 
     def batch(step):
@@ -247,7 +247,7 @@ def smaller_last_batch():
 
 @trap
 def other_type_later():
-    """From step 7 on the inputs have another type, and the model casts them."""
+    """From step 7 on, the inputs have another type, and the model casts them."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -300,7 +300,7 @@ def inputs_that_overlap():
 
 @trap
 def inputs_that_overlap_and_then_not():
-    """The inputs are two halves of one tensor. From step 7 on they are two separate tensors with the same
+    """The inputs are two halves of one tensor. From step 7 on, they are two separate tensors with the same
     strides."""
 
     def batch(step):
@@ -320,14 +320,14 @@ def rows_of_a_data_set():
 
 @trap
 def one_buffer_refilled():
-    """The loop copies each batch into the same tensor, as with pinned memory."""
+    """The loop copies each batch into one tensor, which is the input in all steps, as with pinned memory."""
     buffer = torch.empty(ROWS, WIDTH)
     return Trap(blocks(4), lambda step: ((buffer.copy_(data(step, ROWS, WIDTH)),), {}))
 
 
 @trap
 def transposed_later():
-    """From step 7 on the input has other strides."""
+    """From step 7 on, the input has other strides."""
     return Trap(
         blocks(4),
         lambda step: ((data(step, ROWS, WIDTH) if step <= CHANGE else data(step, WIDTH, ROWS).t(),), {}),
@@ -425,8 +425,8 @@ def input_written_by_forward():
 
 @trap
 def output_is_an_input():
-    """The forward returns its input besides the result. The caller must get back the tensor object that it
-    passed."""
+    """The forward returns its input in addition to the result. The caller must get back the tensor object
+    that it passed."""
 
     class Model(TwoStacks):
         def forward(self, x, y):

@@ -22,8 +22,8 @@ class TwoStacksInARow(TwoStacks):
 
 @trap
 def activation_kept_for_a_log():
-    """The module keeps an activation of its newest forward. No op reads it, but it must be the one of this
-    forward."""
+    """The module keeps an activation of its newest forward. No op reads this activation, but it must be up to
+    date."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -125,8 +125,8 @@ def state_set_back_to_a_number():
 
 @trap
 def state_deleted():
-    """When a sequence begins, the program deletes the attribute, so that the forward reads the class's
-    attribute."""
+    """When a sequence begins, the program deletes the attribute. The forward then reads the attribute of the
+    class."""
 
     class Model(Recurrent):
         state = None
@@ -219,7 +219,7 @@ def buffer_set_to_none():
 
 @trap
 def bias_set_to_none():
-    """After step 6 a layer has no bias any more."""
+    """After step 6, a layer no longer has a bias."""
 
     def drop(model):
         model.second[0].bias = None
@@ -229,7 +229,8 @@ def bias_set_to_none():
 
 @trap
 def auxiliary_loss_on_the_module():
-    """The loss reads a tensor with a gradient from the module. The tensor is no output of the forward."""
+    """The loss reads a tensor with a gradient from the module. This tensor is not an output of the
+    forward."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -368,7 +369,7 @@ def plain_tensor_attribute_written():
 
 @trap
 def plain_tensor_attribute_replaced():
-    """From step 7 on a plain tensor attribute is another tensor. The first tensor still exists with its old
+    """From step 7 on, a plain tensor attribute is another tensor. The first tensor still exists with its old
     values."""
 
     class Model(TwoStacks):
@@ -401,7 +402,7 @@ def closure_tensor_written():
 
 @trap
 def closure_tensor_replaced():
-    """From step 7 on the local variable of the function around the forward is another tensor."""
+    """From step 7 on, the local variable of the function around the forward is another tensor."""
     schedule = torch.ones(())
 
     class Model(TwoStacks):

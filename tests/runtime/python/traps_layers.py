@@ -94,7 +94,7 @@ def sparse_gradient():
     model = Model()
 
     def update(optimizer, step):
-        """A plain update, because AdamW takes no sparse gradients."""
+        """Updates the parameters directly, because AdamW does not accept sparse gradients."""
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.add_(parameter.grad, alpha=-0.1)
@@ -251,7 +251,8 @@ def complex_numbers():
 
 @trap
 def bfloat16_within_forward():
-    """The forward enters autocast. Within it weights are cast once, and the casts have backwards."""
+    """The forward enters autocast. Weights are cast once within autocast, and the backward goes through the
+    casts."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -267,7 +268,7 @@ def bfloat16_within_forward():
 
 @trap
 def bfloat16_around_the_forward():
-    """The loop enters autocast around the forward. The cache of cast weights lives until the `with` block
+    """The loop enters autocast around the forward. The cached casts of weights live until the `with` block
     ends."""
 
     def body(model, batch, step):
@@ -295,8 +296,8 @@ def bfloat16_around_the_step():
 
 @trap
 def bfloat16_around_two_forwards():
-    """Two forwards in one autocast region share the cache of cast weights, so the second forward casts no
-    weights itself."""
+    """Two forwards in one autocast region share the cached casts of weights, so the second forward does not
+    cast weights."""
 
     def body(model, batch, step):
         with torch.autocast("cpu", torch.bfloat16):

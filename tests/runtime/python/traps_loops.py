@@ -71,8 +71,8 @@ def siamese_with_weights_used_twice():
 
 @trap
 def siamese_from_the_seventh_step():
-    """While steps are recorded and first replayed, each backward goes through one forward. Later it goes
-    through two."""
+    """In the steps that are recorded and replayed first, each backward goes through one forward. Later
+    backwards go through two forwards."""
     return Trap(Noisy(), pairs, body=siamese_later, expected="either", least_replayed=1)
 
 
@@ -223,8 +223,8 @@ def gradient_penalty_now_and_then():
 
 @trap
 def learning_through_a_step():
-    """One step of gradient descent makes new parameters, and the loss is computed by a second call with these
-    (as in MAML)."""
+    """One step of gradient descent makes new parameters. A second call uses them to compute the loss (as in
+    MAML)."""
 
     def body(model, batch, step):
         x, y = batch(step)[0]
@@ -266,8 +266,8 @@ def gradients_set_to_zero():
 
 @trap
 def two_steps_down_and_one_up():
-    """Each step has two backwards. Before the second the weights are moved up along the gradient; after it
-    they are restored (sharpness-aware minimization)."""
+    """Each step has two backwards. Before the second backward the weights are moved along the gradient;
+    afterwards they are restored (sharpness-aware minimization)."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).square().mean()
@@ -304,7 +304,7 @@ def gradients_of_inputs():
 
 @trap
 def gradients_of_inputs_later():
-    """From step 7 on the input needs a gradient, which the plan does not compute."""
+    """From step 7 on, the input needs a gradient, which the plan does not compute."""
     gradients = []
 
     def body(model, batch, step):
@@ -346,7 +346,7 @@ def part_of_the_outputs():
 
 @trap
 def other_part_of_the_outputs():
-    """From step 7 on the loss uses the other output; in step 10 it uses both."""
+    """From step 7 on, the loss uses the other output; in step 10 it uses both."""
 
     def loss(output, step):
         left, right = output
@@ -363,7 +363,7 @@ def other_part_of_the_outputs():
 
 @trap
 def gradient_without_memory_of_its_own():
-    """From step 7 on the loss is a sum, so the output's gradient is one number that is expanded with strides
+    """From step 7 on, the loss is a sum, so the output's gradient is one number that is expanded with strides
     of zero."""
     return Trap(
         blocks(4),
@@ -375,7 +375,7 @@ def gradient_without_memory_of_its_own():
 
 @trap
 def backward_from_the_output():
-    """There is no loss: the loop passes the output's gradient. From step 7 on this gradient is transposed in
+    """There is no loss: the loop passes the output's gradient. From step 7 on, this gradient is transposed in
     memory."""
 
     def body(model, batch, step):

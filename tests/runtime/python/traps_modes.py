@@ -1,4 +1,4 @@
-"""Traps of Python code below autograd: dispatch modes, and subclasses of Tensor that run each op
+"""Traps of Python code that runs below autograd: dispatch modes, and subclasses of Tensor that run each op
 themselves."""
 
 import contextlib
@@ -109,7 +109,7 @@ class ToOffset(torch.autograd.Function):
 
 
 class OwnStorage(torch.Tensor):
-    """A tensor that has its own memory, like a plain tensor."""
+    """A tensor that owns its memory, like a plain tensor."""
 
     @staticmethod
     def __new__(cls, elements):
@@ -179,7 +179,7 @@ def mode_that_passes_on():
 
 @trap
 def mode_in_a_mode():
-    """The ops that the inner mode calls go to the outer mode. The ops that the outer mode calls must be
+    """The outer mode sees the ops that the inner mode calls. The ops that the outer mode calls must be
     recorded exactly once."""
 
     class Model(WithinMode):
@@ -328,8 +328,7 @@ def functionalized():
 
 @trap
 def shapes_by_fake_tensors():
-    """The forward computes a shape on fake tensors. As long as no kernel runs for this, nothing is
-    recorded."""
+    """The forward computes a shape on fake tensors. As long as this runs no kernel, nothing is recorded."""
 
     def function(x):
         plain = x.detach()
@@ -422,7 +421,7 @@ def mode_within_no_grad():
 
 @trap
 def ops_that_a_mode_hides():
-    """The forward turns Python dispatch off for some ops, so that the mode does not see them."""
+    """The forward turns Python dispatch off for some ops, so the mode does not see them."""
 
     class Model(WithinMode):
         def forward(self, x):

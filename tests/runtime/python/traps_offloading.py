@@ -1,4 +1,4 @@
-"""Traps of saved tensor hooks that the caller puts around the module, and that only move tensors and may
+"""Traps of saved tensor hooks that the caller puts around the module. The hooks only move tensors, but can
 change their layouts."""
 
 import contextlib
@@ -12,8 +12,8 @@ from traps import CHANGE, ON_HOST, WIDTH, Trap, blocks, data, trap
 
 
 def within(*contexts, around_backward=False, loss=lambda output: output.square().mean()):
-    """Returns a body that enters new contexts in each step. The forward and the loss run in these contexts;
-    the backward runs after them, or in them if `around_backward`."""
+    """Returns a body that enters new contexts in each step. The forward and the loss run in these contexts.
+    The backward runs in them if `around_backward`, and otherwise after them."""
 
     def body(model, batch, step):
         args, kwargs = batch(step)
@@ -207,7 +207,7 @@ def module_that_turns_hooks_off():
 
 @trap
 def hooks_from_some_step_on():
-    """When the hooks begin, a plan for calls without hooks exists. Calls under the hooks are calls of another
+    """The hooks begin when there is a plan for calls without hooks. Calls under the hooks are of another
     kind, because their saved tensors get other layouts."""
     plain, hooked = within(), within(pinned)
 
@@ -229,7 +229,7 @@ def hooks_around_every_other_step():
 
 @trap
 def hooks_between_two_forwards():
-    """Of two open forwards, the second runs under hooks, and so does the loss."""
+    """Two forwards are open. The second forward and the loss run under hooks."""
 
     def body(model, batch, step):
         first = model(*batch(step)[0])

@@ -1,5 +1,5 @@
-"""Traps of random numbers of torch, Python and numpy, from the global generators and from the program's
-own."""
+"""Traps of random numbers of torch, Python and numpy, from the global generators and from the program's own
+generators."""
 
 import random
 
@@ -11,7 +11,7 @@ from traps import DEVICE, WIDTH, Trap, blocks, trap
 
 
 class ThreeStacks(nn.Module):
-    """A model of three stacks. Subclasses may skip any stack but the last."""
+    """A model of three stacks. Subclasses can skip the first two stacks."""
 
     def __init__(self):
         super().__init__()
@@ -214,8 +214,8 @@ def seed_counted_in_forward():
 
 @trap
 def generator_forked_in_forward():
-    """The forward restores the generator after an inner block, so that the numbers that the block draws are
-    drawn again."""
+    """The forward restores the generator after an inner block, so the numbers that the block draws are drawn
+    again later."""
 
     class Model(ThreeStacks):
         def forward(self, x):
@@ -310,7 +310,7 @@ def seed_set_between():
 
 @trap
 def normal_numbers_of_odd_count():
-    """On the CPU, a small number of normal numbers is drawn in pairs. The second number of a pair waits in
+    """On the CPU, short tensors of normal numbers are drawn in pairs. The second number of a pair is kept in
     the generator, here until the next step."""
 
     class Model(ThreeStacks):

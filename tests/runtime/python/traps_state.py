@@ -161,8 +161,7 @@ def buffer_written_in_place():
 
 @trap
 def buffer_replaced():
-    """The forward replaces a buffer by a new tensor. From then on the new tensor is the state, not the first
-    one."""
+    """The forward replaces a buffer by a new tensor. From then on, the new tensor is the state."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -307,7 +306,7 @@ def batch_norm_with_cumulative_average():
 
 @trap
 def spectral_norm_by_hook():
-    """Before each forward, a hook updates a buffer and sets the module's weight to a new tensor."""
+    """Before each forward, a hook updates a buffer, and makes the module's weight from a new tensor."""
     layers = [torch.nn.utils.spectral_norm(nn.Linear(WIDTH, WIDTH)) for _ in range(3)]
     return Trap(
         nn.Sequential(*layers, nn.GELU()),

@@ -1,5 +1,5 @@
-"""For each trap, training under `rematlas.apply` is plain training bit by bit, whether the module is planned
-or refused.
+"""For each trap, training under `rematlas.apply` has the bits of plain training, whether the module is
+planned or refused.
 
     python -m unittest traps_test                              # all; each file of traps has its own test case
     python -m unittest traps_test.State.test_buffer_replaced   # one

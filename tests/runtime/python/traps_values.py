@@ -45,8 +45,8 @@ def branch_by_a_value_always_the_same():
 
 @trap
 def branch_by_a_value_late():
-    """The other branch is taken for the first time in step 8, so recorded and compared steps have taken only
-    one."""
+    """The other branch is taken for the first time in step 8. The recorded and the compared steps have taken
+    only one branch."""
     return Trap(
         Branching(), rows_with_mean(lambda step: 1 if step <= 7 else -1), expected="either", least_replayed=1
     )
@@ -458,8 +458,8 @@ def masked(layers, budget):
     return Trap(Masked(), rows_with_mask, budget=budget, least_replayed=2, expected="either")
 
 
-# In the traps below, a plan must read a value before it returns outputs, in whatever order the schedule runs
-# the ops.
+# In the traps below, a plan must read a value before it returns outputs, whatever the order in which the
+# schedule runs the ops.
 
 
 @trap

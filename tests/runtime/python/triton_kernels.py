@@ -1,5 +1,5 @@
 """Triton kernels, which run on the host in Triton's interpreter, and torch functions that launch them. A
-program that imports this module must set TRITON_INTERPRET=1 before anything imports Triton.
+program that uses this module must set TRITON_INTERPRET=1 before Triton is imported anywhere.
 """
 
 import torch
@@ -11,7 +11,7 @@ from triton.runtime import interpreter
 BLOCK = 4096
 
 # The interpreter copies between host and device in closures that refer to themselves, so the memory of all
-# arguments stays alive until the next garbage collection. On the host there is nothing to copy, so these two
+# arguments stays alive until the next garbage collection. On the host no copies are needed, so these two
 # methods copy nothing.
 interpreter.GridExecutor._init_args_hst = lambda self, args, kwargs: (list(args), dict(kwargs))
 interpreter.GridExecutor._restore_args_dev = lambda self, *_: None
@@ -38,8 +38,8 @@ def gate_backward(gradient, a, b, count, BLOCK: tl.constexpr):
 
 
 def wrapped(kernel):
-    """Returns the kernel in the wrapper that torch can trace. Torch 2.11 does not wrap kernels of the
-    interpreter; then the kernel itself is returned, because no test traces it."""
+    """Returns the kernel in the wrapper that torch can trace. Torch 2.11 cannot wrap kernels of the
+    interpreter. The function then returns the kernel itself, because no test traces it."""
     try:
         return wrap_triton(kernel)
     except RuntimeError:

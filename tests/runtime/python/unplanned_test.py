@@ -86,7 +86,7 @@ class Unplanned(unittest.TestCase):
         wanted = train(model, 24)
         budget = before + (wanted[1] - before) // 2
         rematlas.apply(twin, budget, unplanned="evict")
-        made = train(twin, 18)  # by then most steps are known to run without a plan
+        made = train(twin, 18)  # by then it is known that most steps run without a plan
         more = train(twin, 6, first=18)
         self.assertEqual(made[0] + more[0], wanted[0])
         for mine, other in zip(more[2], wanted[2]):
@@ -122,8 +122,8 @@ class Unplanned(unittest.TestCase):
         self.assertEqual(rematlas.status(model).eviction, None)
 
     def test_a_step_of_which_shapes_know_only_a_part_keeps_the_budget(self):
-        """Shapes do not show that the caller differentiates a gradient once more, so the step takes more
-        bytes than estimated from shapes."""
+        """A recording from shapes does not show that the caller differentiates a gradient once more. So the
+        step takes more bytes than estimated from shapes."""
 
         def penalties(budget):
             torch.manual_seed(0)
@@ -253,8 +253,8 @@ class Unplanned(unittest.TestCase):
             )
 
     def test_a_budget_that_leaves_nothing_for_a_comparison_is_planned_for(self):
-        """If possible, a plan leaves about the bytes of a batch free, so that it can be compared with the
-        original. A budget without room for these bytes must also lead to a plan."""
+        """If possible, a plan leaves about as many bytes free as a batch has. It can then be compared with
+        the original. A budget that is too small for this must also lead to a plan."""
         rows = torch.randn(4 * ROWS, WIDTH)
 
         def trained(budget):
@@ -353,7 +353,7 @@ class Unplanned(unittest.TestCase):
         self.assertEqual(whole_peak(True), whole_peak(False))
 
     def test_a_step_within_which_another_modules_step_is_evicted_is_planned(self):
-        """The generator's step calls the critic, whose steps run under eviction. The critic's gradient
+        """A step of the generator calls the critic, whose steps run under eviction. The critic's gradient
         penalty (Gulrajani et al., Improved Training of Wasserstein GANs, 2017) cannot be planned."""
 
         def layers(first, last):

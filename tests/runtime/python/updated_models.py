@@ -1,5 +1,5 @@
-"""Models whose parameters take more memory than their activations, unusual optimizers, and functions that
-plan steps with an optimizer for a card that is not installed, or measure them on the CPU."""
+"""Models whose parameters take more memory than their activations, and unusual optimizers. Also functions
+that plan steps with an optimizer for a card that is not installed, or measure them on the CPU."""
 
 import gc
 import json
@@ -13,7 +13,7 @@ from rematlas.cards.recorded_step import graph_of_step
 from rematlas.cards.recorded_update import LATE_STEP
 from rematlas.library import ops
 
-FEW_BYTES = 64  # allowed differences of peaks: small tensors for numbers that the program makes
+FEW_BYTES = 64  # allowed bytes of difference between peaks, for small tensors of numbers
 UPDATE = "rematlas::recorded_update"
 
 
@@ -46,8 +46,8 @@ class Adapted(nn.Module):
 
 
 class QuantizedLinear(nn.Module):
-    """A linear layer with an adapter. Its frozen weight has four bits for each number: codes, a scale for
-    each block, and a table."""
+    """A linear layer with an adapter. Its frozen weight takes four bits per number. It consists of codes, a
+    scale for each block, and a table."""
 
     def __init__(self, width=512, block=64):
         super().__init__()
@@ -81,8 +81,8 @@ class Quantized(nn.Module):
 
 
 class KeepsACopy(torch.optim.Optimizer):
-    """An optimizer that keeps tensors outside its states, and a temporary with four bytes for each number of
-    a parameter."""
+    """An optimizer that keeps tensors outside of its states, and makes a temporary tensor with four bytes per
+    number of a parameter."""
 
     def __init__(self, parameters):
         super().__init__(parameters, {"lr": 0.1})
@@ -114,8 +114,8 @@ OPAQUE.define("update(Tensor(a!) parameter, Tensor gradient, Tensor(b!) state) -
 
 
 class OpaqueUpdates(torch.optim.Optimizer):
-    """An optimizer whose states have one byte for each number, and whose update is an op unknown to
-    Rematlas."""
+    """An optimizer whose states take one byte per number, and whose update is an op that Rematlas does not
+    know."""
 
     def __init__(self, parameters):
         super().__init__(parameters, {})

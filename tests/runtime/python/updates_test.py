@@ -1,5 +1,5 @@
 """Optimizers that are part of the planned step. Training has the results of plain training with the same
-fused optimizer. If it cannot, an error is raised."""
+fused optimizer, or raises an error if this is impossible."""
 
 import copy
 import gc
@@ -169,8 +169,8 @@ class DuringBackward(UpdatesCase):
         self.assertGreaterEqual(rematlas.status(ours.module).updated, STEPS)
 
     def test_numbers_that_change_in_each_step_keep_the_plan(self):
-        """In each step the plan reads the optimizer's present learning rates, betas and weight decays. It
-        also reads the momentum, unless that is zero."""
+        """In each step the plan reads the current learning rates, betas and weight decays of the optimizer.
+        It also reads the momentum, unless that is zero."""
 
         def train(loop, change):
             ended = set()
@@ -220,7 +220,7 @@ class DuringBackward(UpdatesCase):
 
     def test_gradients_that_lie_otherwise_than_their_parameters(self):
         """If a gradient has another layout than its parameter, autograd copies it into `.grad`. The new
-        tensor does not count as a change by the program."""
+        tensor in `.grad` does not count as a change by the program."""
 
         def build():
             torch.manual_seed(0)
@@ -471,8 +471,8 @@ class Never(UpdatesCase):
 
 
 class ToldBeforeItIsTraining(UpdatesCase):
-    """If the program does something that would have changed updates that are already done, the next call
-    raises an error. Training never differs silently."""
+    """If the program does something that comes too late for updates already made, the next call raises an
+    error. Training never differs silently."""
 
     def trained(self, **options):
         loop = Loop(*GPT, OPTIMIZERS["adamw"], apply="80%", **options)
@@ -513,7 +513,7 @@ class ToldBeforeItIsTraining(UpdatesCase):
             self.expect_told("states of the optimizer were loaded or written to", change)
 
     def test_whoever_goes_back_to_a_checkpoint_trains_on(self):
-        """The updates of the step that had begun are already done. Loading the checkpoint undoes them."""
+        """The step that has begun has already made its updates. Loading the checkpoint undoes them."""
 
         def train(loop):
             saved = copy.deepcopy((loop.module.state_dict(), loop.optimizer.state_dict()))
@@ -593,7 +593,7 @@ if __name__ == "__main__":
 
 
 class TheOriginalForOneStep(UpdatesCase):
-    """If the program needs gradients that the plan uses up itself, the original runs that step, and plans run
+    """If the program needs gradients that the plan does not keep, the original runs that step, and plans run
     the next steps."""
 
     def check(self, odd, **options):
@@ -679,7 +679,7 @@ class TheOriginalForOneStep(UpdatesCase):
 
 
 class FromOutside(UpdatesCase):
-    """A penalty in the loss gives parameters further gradients, from outside of the module's step."""
+    """A penalty in the loss gives parameters additional gradients, from outside of the module's step."""
 
     def test_in_all_steps_and_from_some_on(self):
         for first in (0, 12):

@@ -9,8 +9,7 @@ import unittest
 
 
 class Tracebacks(unittest.TestCase):
-    """With REMATLAS_TRACEBACK=1, a traceback with only the program's own lines comes before the error
-    message."""
+    """With REMATLAS_TRACEBACK=1, the error message follows a traceback that has only lines of the program."""
 
     def failing(self, source, traceback="1"):
         with tempfile.TemporaryDirectory() as folder:

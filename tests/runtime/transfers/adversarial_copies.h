@@ -1,5 +1,5 @@
 // Queues of copies and of host work that run as early, as late or as randomly as their waits allow. Vector
-// clocks for each byte find accesses that no wait orders, in whatever order the work really ran.
+// clocks for each byte find accesses that no wait orders, whatever the order in which the work really ran.
 #pragma once
 
 #include <array>
@@ -50,10 +50,11 @@ class AdversarialCopies final : public CopyQueues {
     int drop_wait = -1;  ///< index of the wait that does nothing; -1 if every wait works
 
   private:
-    using Clock = std::array<long, copy_queue_count>;  ///< by queue: how much of its work comes earlier
+    using Clock = std::array<long, copy_queue_count>;  ///< per queue: the number of its jobs that are known
+                                                       ///< to be done
     struct Moment {
         Clock clock;
-        Clock work;  ///< by queue: how many of its jobs must have run
+        Clock work;  ///< per queue: the number of its jobs that must have run before
     };
     struct Job {
         void* to;
@@ -65,7 +66,7 @@ class AdversarialCopies final : public CopyQueues {
     struct Touched {
         CopyQueue queue = CopyQueue::compute;
         long writer = 0;  ///< tick of the last write; 0 if there was none
-        Clock readers{};  ///< by queue: tick of its last read
+        Clock readers{};  ///< per queue: tick of its last read
     };
 
     static std::size_t index(CopyQueue queue) { return static_cast<std::size_t>(queue); }
@@ -82,7 +83,7 @@ class AdversarialCopies final : public CopyQueues {
     std::array<Clock, copy_queue_count> clocks_{};
     std::array<std::deque<Job>, copy_queue_count> jobs_;
     Clock given_{}, done_{};
-    std::array<Clock, copy_queue_count> next_after_{};  ///< by queue: the work after which its next work
+    std::array<Clock, copy_queue_count> next_after_{};  ///< per queue: the work after which its next work
                                                         ///< begins
     std::vector<Moment> marks_;
     std::vector<Mark> free_;

@@ -118,7 +118,7 @@ void ByteMachine::look() {
 }
 
 /// Frees the tensors of the previous repetition. If steps are not cyclic, also changes all other memory, as a
-/// caller may between steps.
+/// caller can do between steps.
 void ByteMachine::begin() {
     std::fill(ran_.begin(), ran_.end(), 0);
     for (TensorId t : graph_.tensors.ids())
@@ -130,7 +130,7 @@ void ByteMachine::begin() {
     callers_homes();
 }
 
-/// Tells the watch for races that the caller now writes to the tensors that live on the host.
+/// Tells the race detection that the caller now writes to the tensors whose home is the host.
 void ByteMachine::callers_homes() {
     for (std::size_t i = 0; watch_ && i < plan_.places.size() && plan_.places[i].taken < 0; ++i)
         watch_->writes(player_.place(i), static_cast<std::size_t>(plan_.places[i].bytes));
@@ -171,10 +171,10 @@ void ByteMachine::run_op(OpId id, bool in_place) {
         writes(t, fill(mix(hash, static_cast<std::uint64_t>(t.value)), bytes_of(t)));
         if (old >= 0) release_at(t, old);
     }
-    overwrite_what_is_free();  // workspaces may use all free memory
+    overwrite_what_is_free();  // workspaces can use all free memory
 }
 
-/// Does the same as `run_op`, but in the slab.
+/// Returns work that does the same as `run_op` in the host's slab.
 std::function<void()> ByteMachine::work_on_host(std::size_t at) {
     const OpId id = plan_.steps[at].op();
     const Op& op = graph_.ops[id];
@@ -203,7 +203,7 @@ std::function<void()> ByteMachine::work_on_host(std::size_t at) {
     };
 }
 
-/// Allocates at the lowest address with enough room, so that freed memory is reused soon.
+/// Allocates at the lowest address with enough free memory, so freed memory is reused soon.
 void ByteMachine::allocate(TensorId t) {
     std::size_t begin = 0;
     for (const auto& [taken, bytes] : taken_) {

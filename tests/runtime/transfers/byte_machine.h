@@ -1,5 +1,5 @@
-// A machine that really runs schedules: ops compute bytes from bytes, memory is handed out again as soon as
-// it is free, and free memory is overwritten. So a wrong schedule leaves wrong bytes.
+// A machine that really runs schedules: ops compute bytes from bytes, freed memory is reused at once, and
+// free memory is overwritten. So a wrong schedule leaves wrong bytes.
 #pragma once
 
 #include <map>
@@ -22,8 +22,9 @@ class ByteMachine {
 
     void run(LinkClock* clock = nullptr);
     std::vector<TransferPause> pauses;  ///< pauses of the plan, in which the caller overwrites tensors
-    /// Waits for all work. Then compares results and residents, in all places where they lie, with those of a
-    /// run of the ops in the graph's order. Returns an empty text or the name of a tensor that differs.
+    /// Waits for all work. Then compares results and residents with those of a run of the ops in the graph's
+    /// order. Compares all copies of a tensor, on the device and on the host. Returns an empty text, or the
+    /// name of a tensor that differs.
     std::string difference(int repetitions);
 
     const TransferPlayer& player() const { return player_; }
@@ -52,8 +53,8 @@ class ByteMachine {
     const TransferPlan& plan_;
     AdversarialCopies* watch_;
     IdVector<TensorId, OpId> producer_;
-    std::vector<unsigned char> device_, slab_;  ///< tensors that live on the host lie behind the slab
-    std::map<std::size_t, std::size_t> taken_;  ///< bytes in use on the device, by address
+    std::vector<unsigned char> device_, slab_;  ///< tensors whose home is the host are stored after the slab
+    std::map<std::size_t, std::size_t> taken_;  ///< bytes in use on the device, by their address
     IdVector<TensorId, std::ptrdiff_t> at_;     ///< address on the device; -1 if the tensor is not there
     IdVector<OpId, std::uint8_t> ran_;
     IdVector<TensorId, std::uint8_t> changed_there_;  ///< whether an op of the host has changed the tensor

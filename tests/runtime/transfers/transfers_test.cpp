@@ -1,5 +1,5 @@
 // Runs schedules with copies on a machine that computes bytes (byte_machine.h). However late or early the
-// links copy, the results must equal those of the ops without a schedule; and every wait must be necessary.
+// links copy, the results must equal those of the ops without a schedule. Every wait must be necessary.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,8 +33,8 @@ Graph graph_of(std::uint64_t seed) {
     return graph;
 }
 
-/// Calls `look` for schedules that would be valid if copies took no time. With the real times of the graph's
-/// links, the checker would refuse some of them, but a runtime just waits for the copies.
+/// Calls `look` for schedules that would be valid if copies took no time. With the real times of the links,
+/// the checker would refuse some of them, but a runtime only waits longer for the copies.
 template <class Look>
 int for_each_case(int seeds, Look&& look) {
     int cases = 0;
@@ -86,7 +86,7 @@ TEST(Transfers, WaitForNothingInVain) {
             ByteMachine machine(one.graph, one.schedule, one.plan, copies, &copies);
             for (int repetition = 0; repetition < 3; ++repetition) machine.run();
             if (wait >= copies.waits()) break;
-            machine.run();  // one more step shows a missing wait at the end of the third
+            machine.run();  // if a wait at the end of the third step is missing, a fourth step shows it
             ASSERT_GT(copies.races(), 0) << one.name << ": wait " << wait << " is not needed";
             ++left_out;
         }

@@ -138,8 +138,8 @@ class Call {
         }
     }
 
-    /// Replaces the arguments that name the device by ones that the CPU's kernel accepts, and host tensors by
-    /// copies of their values. Finds out whether the kernel draws random numbers.
+    /// Replaces arguments that name the device by arguments that the CPU's kernel accepts, and host tensors
+    /// by copies of their values. Finds out whether the kernel draws random numbers.
     void translate() {
         const auto& declared = op_.schema().arguments();
         for (std::size_t i = 0; i < given_.size(); ++i) {
@@ -342,7 +342,7 @@ void simulate_copy(const c10::OperatorHandle& op, Stack* stack) {
     stack->emplace_back(to);
 }
 
-/// Handles `_convolution`. A trace calls it above autograd; there it is carried out by other ops. Below
+/// Handles `_convolution`. Above autograd, where traces call it, it is decomposed into other ops. Below
 /// autograd it is simulated as a kernel.
 void simulate_convolution(const c10::OperatorHandle& op, Stack* stack) {
     if (c10::impl::tls_local_dispatch_key_set().excluded_.has(c10::DispatchKey::AutogradFunctionality) ||
@@ -398,7 +398,7 @@ struct Silent final : c10::WarningHandler {
 };
 
 void replace_kernels() {
-    Silent silent;  // libtorch warns of each replaced kernel
+    Silent silent;  // without it, libtorch warns of each replaced kernel
     const c10::WarningUtils::WarningHandlerGuard guard(&silent);
     static torch::Library library(torch::Library::IMPL, "aten", c10::DispatchKey::CUDA, __FILE__, __LINE__);
     using torch::CppFunction;

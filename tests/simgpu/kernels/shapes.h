@@ -1,4 +1,4 @@
-// The shapes of a kernel's results. They are found by a run of the CPU's kernel on zeros, and kept for each
+// The shapes of a kernel's results. A run of the CPU's kernel on zeros finds them. They are kept for each
 // signature.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace simgpu {
 
 struct Shape {
     bool defined = false;
-    int same_as = -1;  ///< index of the argument that the op returns as this result; -1: none
+    int same_as = -1;  ///< index of the argument that the op returns as this result; -1 if none
     at::ScalarType type = at::kFloat;
     std::vector<std::int64_t> sizes, strides;
 

@@ -1,5 +1,5 @@
-// Replacements for kernels of the device for which the CPU has no kernel of the same name, or one with other
-// arguments.
+// Replacements for kernels of the device for which the CPU has no kernel of the same name, or has a kernel
+// with different arguments.
 #pragma once
 
 #include <ATen/core/Generator.h>
@@ -17,7 +17,7 @@ using Twin = void (*)(torch::jit::Stack& stack, const at::Generator& generator);
 struct SpecialKernel {
     Twin twin = nullptr;
     bool draws = false;
-    std::vector<int> on_host = {};  ///< indices of results that lie in host memory, except while the stream
+    std::vector<int> on_host = {};  ///< indices of results that are in host memory, except while the stream
                                     ///< is recorded
 };
 

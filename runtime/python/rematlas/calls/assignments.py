@@ -12,7 +12,7 @@ class Assignments:
     modules."""
 
     def __init__(self, module):
-        self.before = {}  # by the id of a dictionary of attributes: (the dictionary, a Found for each name)
+        self.before = {}  # maps the id of a dictionary of attributes to (dictionary, a Found for each name)
         for submodule in module.modules():
             for values in (submodule.__dict__, submodule.__dict__.get("_buffers") or {}):
                 found = {
@@ -36,10 +36,9 @@ class Assignments:
         ]
 
     def is_left(self, values, name) -> bool:
-        """Says whether the value that the attribute has after the forward may have been put there by the
-        forward. Returns False if there is no value, if no submodule had the dictionary before, if the value
-        was there before and is a result of ops, or if it is a container that was there before with the same
-        tensors."""
+        """Says whether the forward may have set the value that the attribute now has. Returns False if there
+        is no value; if no submodule had the dictionary before; if the value was there before and is a result
+        of ops; or if it is a container that was there before with the same tensors."""
         if id(values) not in self.before or name not in values:
             return False
         found = self.before[id(values)][1].get(name)
@@ -49,8 +48,8 @@ class Assignments:
         return found is None or not found.is_untouched(value)
 
     def why_not_anew(self, places) -> str:
-        """Returns why a plan cannot put a new list into one of these places, instead of the list that the
-        forward leaves there; empty if it can. `places`: (dictionary, name) of attributes."""
+        """Returns why a plan cannot put a new list into one of these places instead of the list that the
+        forward leaves there; empty if a plan can. `places`: (dictionary, name) of attributes."""
         for values, name in places:
             if id(values) not in self.before or not is_container(values.get(name)):
                 continue
@@ -74,8 +73,8 @@ class Found:
         self.lists = lists_in(value)  # held so that no new list can get the id of one of these
 
     def may_be(self, value) -> bool:
-        """Says whether `value` may be the same object as the former value, which has the same id then.
-        A new tuple may have the id of a freed one, so the tensors in a tuple are compared, too."""
+        """Says whether `value` may be the same object as the former value, if both have the same id. A new
+        tuple may have the id of a freed tuple, so the tensors in a tuple are compared, too."""
         return self.identity == id(value) and (not isinstance(value, tuple) or self.is_untouched(value))
 
     def is_untouched(self, value) -> bool:
@@ -103,8 +102,8 @@ def in_order(module, places) -> list:
 
 
 def places_of(module):
-    """Returns the place of each dictionary in which a forward can set attributes, by the id of the
-    dictionary. A place is (path of the submodule, whether the dictionary is the one of its buffers)."""
+    """Returns the place of each dictionary in which a forward can set attributes, by the dictionary's id. A
+    place is (path of the submodule, whether the dictionary holds the submodule's buffers)."""
     found = {}
     for path, submodule in module.named_modules():
         found[id(submodule.__dict__)] = path, False

@@ -42,8 +42,7 @@ class Call:
         return [places.get(id(tensor), tensor) for tensor in tensors]
 
     def change(self) -> str:
-        """Returns how the arguments differ from what they were when the call was made; empty if they do
-        not."""
+        """Returns how the arguments have changed since the call was made; empty if they have not changed."""
         try:
             template, tensors = structure.flatten_call(self.args, self.kwargs)
         except Exception as error:
@@ -56,7 +55,7 @@ class Call:
 
     def as_made(self) -> "Call":
         """Returns the call with its arguments as they were when the call was made. If the caller has changed
-        them since, they are made again."""
+        the arguments since, they are rebuilt."""
         if not isinstance(self.template, bytes) or not self.change():
             return self
         args, kwargs = structure.rebuild(self.template, self.inputs)

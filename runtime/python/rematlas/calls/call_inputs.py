@@ -6,7 +6,7 @@ import torch
 
 def runs_python(tensor) -> bool:
     """Says whether the tensor is of a class with __torch_dispatch__, which runs each op in Python. Only the
-    class knows what memory such a tensor takes."""
+    class knows how much memory such a tensor takes."""
     return type(tensor) is not torch.Tensor and torch._C._dispatch_keys(tensor).has(
         torch._C.DispatchKey.Python
     )

@@ -38,8 +38,8 @@ class Before:
         }
 
     def changed(self) -> list:
-        """Returns (module, its dictionary, name) of each attribute that is a number that has changed or a
-        list that has grown."""
+        """Returns (module, its dictionary, name) of each attribute whose number has changed or whose list has
+        grown."""
         return [
             (module, values, name)
             for module, values, kept in self.modules
@@ -123,8 +123,8 @@ def logs(effects) -> int:
 
 @contextlib.contextmanager
 def undone(effects):
-    """A context that undoes the changes that a forward within it makes to counters and logs, so that they are
-    not made twice."""
+    """A context that undoes the changes that a forward within it makes to counters and logs, so these changes
+    are not made twice."""
     kept = Kept(effects)
     try:
         yield

@@ -1,9 +1,9 @@
 """The state, besides the module's tensors, that a forward could change: saved before a trial, restored after.
 
-kept = KeptState(module, arguments)
-copy.deepcopy(module, kept.shared)    # the copy shares the objects that code reaches by name
-...                                   # forwards of the copy
-kept.put_back()
+    kept = KeptState(module, arguments)
+    copy.deepcopy(module, kept.shared)    # the copy shares the objects that code reaches by name
+    ...                                   # forwards of the copy
+    kept.put_back()
 """
 
 import array
@@ -52,14 +52,14 @@ class KeptState(Walk):
         super().__init__(module)
         uncopyable = list(self.uncopyable)
         self.add_value("arguments", arguments, 0)
-        # paths within the arguments do not count, because the arguments are copied
+        # Paths within the arguments do not count, because the arguments are copied.
         self.uncopyable = uncopyable
         self.walk_code()
 
     def walk_code(self) -> None:
         """Walks once more, this time only over the objects that code reaches by name."""
         code, self.walked, self.seen, self.is_in_code = self.walked, set(), set(), True
-        # so that this walk may hold as many objects as the first one
+        # `held` becomes empty, so this walk may hold as many objects as the first one.
         self.kept["walked"], self.held = self.held, []
         for function_or_class in code:
             if isinstance(function_or_class, type):

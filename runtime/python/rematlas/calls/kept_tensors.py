@@ -20,8 +20,8 @@ made_of = {}  # one object for all equal descriptions of tensors and containers
 
 
 def geometry_of(tensor) -> tuple | None:
-    """Returns size, strides, type and device of the tensor; with them a tensor like this one can be made.
-    Equal results are the same object. Returns None if a tensor needs more to be described."""
+    """Returns size, strides, type and device of the tensor, from which a tensor like it can be made. Equal
+    results are the same object. Returns None if a tensor needs more to be described."""
     if tensor.layout != torch.strided or tensor.is_nested:
         return None
     geometry = tensor.size(), tensor.stride(), tensor.dtype, tensor.device

@@ -94,7 +94,7 @@ class CastRegion:
         return shares_casts(self.device) and self.cast_now() is self.cast
 
     def clear(self) -> None:
-        """Clears the cache of autocast, so that weights which were cast in the region are cast again."""
+        """Clears the cache of autocast. Weights that were cast in the region are then cast again."""
         torch.clear_autocast_cache()
         self.cast = self.cast_now()
 

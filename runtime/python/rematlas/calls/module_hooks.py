@@ -65,9 +65,8 @@ class PathHooks:
 
 
 class InPlaceOfCall:
-    """An object that replaces a module's `_compiled_call_impl`. Copies and pickles of the module have None
-    instead, if they have this attribute at all: torch leaves the attribute out, except for recurrent
-    networks."""
+    """An object that replaces a module's `_compiled_call_impl`. In copies and pickles of a module this
+    attribute is None, or missing: torch leaves it out, except for recurrent networks."""
 
     def __reduce__(self):
         return type(None), ()

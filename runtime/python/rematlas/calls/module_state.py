@@ -10,7 +10,7 @@ from .assignments import paths_of
 from .kept_tensors import copied, is_kept
 from .watch import Watch
 
-OTHER_CONTENTS = "has other contents in the next step"  # the recorder's text if the tensor is not a buffer
+OTHER_CONTENTS = "has other contents in the next step"  # from the recorder, if the tensor is no buffer
 log = logging.getLogger("rematlas")
 
 
@@ -23,7 +23,7 @@ class ModuleState:
         self.watch = None
         self.number = None  # the number of the state; equal states have the same number
         self.change = ""  # the last change, as text
-        self.assigned = {}  # attributes that forwards set: (id of dictionary, name) to (dictionary, name)
+        self.assigned = {}  # attributes that forwards set, by (id of dictionary, name): (dictionary, name)
         self.reads_kept = False  # a forward reads attributes that the forward before it has set
         self.counted = {}  # counters and logs that the forward only changes, in the form of `assigned`
         self.after_forward = effects.Kept(())  # the values of `counted` at the end of the last forward
@@ -65,8 +65,8 @@ class ModuleState:
         return self.number, self.tying
 
     def change_within(self, watch) -> str:
-        """Returns what the forward that has just run has changed since the watch was made; empty if it has
-        changed nothing."""
+        """Returns the first change that the forward which has just run has made since the watch was made;
+        empty if it has changed nothing."""
         if watch.unchanged():
             return ""
         made = [(values, name) for values, name in self.assigned.values() if is_kept(values.get(name))]

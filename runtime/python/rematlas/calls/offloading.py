@@ -236,7 +236,7 @@ def is_laid_out(tensor, form) -> bool:
 
 
 def is_dense(sizes, strides) -> bool:
-    """Says whether the elements lie without gaps, and no two elements overlap."""
+    """Says whether the elements are in memory without gaps, and no two elements overlap."""
     if 0 in sizes:
         return True
     expected = 1

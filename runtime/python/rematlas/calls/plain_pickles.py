@@ -1,7 +1,7 @@
-"""Reads pickles of others without running code of others.
+"""Reads pickles of unknown origin without running code from them.
 
-loads(b"...")                  # only None, numbers, texts, bytes, tuples and lists
-class_of_result("torch", "float32")
+    loads(b"...")                  # only None, numbers, texts, bytes, tuples and lists
+    class_of_result("torch", "float32")
 """
 
 import collections
@@ -19,8 +19,8 @@ ACTING = ("__new__", "__setattr__", "__del__")  # methods that run when an objec
 
 
 class Unpickler(pickle._Unpickler):
-    """Python's own unpickler in Python. Its memo is a dictionary, so that a large index in the pickle takes
-    no memory. It changes no attribute of a class."""
+    """The unpickler of Python's library that is written in Python. Its memo is a dictionary, so a large index
+    in the pickle takes no memory. Unpickling changes no attribute of a class."""
 
     dispatch = dict(pickle._Unpickler.dispatch)
 

@@ -1,4 +1,4 @@
-"""Splits arguments and outputs of any structure into their tensors and a template: the rest, as bytes.
+"""Splits arguments and outputs of any structure into their tensors and a template (all the rest, as bytes).
 
     template, tensors = flatten((args, kwargs))    # any value that can be pickled: ModelOutputs, dataclasses,
     ... rebuild(template, tensors)                     # a new object of the same structure on these tensors

@@ -45,8 +45,8 @@ class UnreadNames:
 
 
 def reachable(module, codes) -> list:
-    """Returns the code objects that the forward may reach. The search goes by names: it may find too many,
-    but it misses none."""
+    """Returns the code objects that the forward may reach. The search compares names: it may find too many
+    code objects, but it misses none."""
     reached, left = [], list(codes)
     names = {"forward", "backward", "setup_context", "vjp", "jvp"}
     for submodule in module.modules():

@@ -262,7 +262,7 @@ class Walk:
         elif isinstance(value, itertools.count):
             self.add_state(path, lambda: repr(value))
         elif isinstance(value, collections.abc.Iterator) and not isinstance(value, io.IOBase):
-            # always another value, because an iterator hides its position
+            # Each check gets another value, because an iterator hides its position.
             self.add_state(path, lambda: next(numbers))
         else:
             return False
@@ -292,7 +292,8 @@ class Walk:
             self.facts.append((path, id(value)))
             self.add_class(value)
         elif type(value).__module__.partition(".")[0] in ("torch", "rematlas"):
-            # only the identity, because torch and this package change their objects while they run
+            # Only the identity is compared, because torch and this package change their objects while they
+            # run.
             self.facts.append((path, id(value)))
         else:
             self.add_object(path, value, depth)

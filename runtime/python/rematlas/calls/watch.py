@@ -24,7 +24,7 @@ class Watch(Walk):
         self.names = [path for _, _, path in (*self.parameters, *self.buffers)]
         self.likes = [geometry_of(tensor) for tensor in self.tensors()]
         self.has_dtensors = any(map(is_dtensor, self.tensors()))
-        # why no step of the module can be planned; empty if no reason is known
+        # The reason why no step of the module can be planned; empty if no reason is known.
         self.unfit = next(filter(None, map(unfit_class, self.names, map(part_of, self.tensors()))), "")
 
     def unchanged(self) -> bool:

@@ -1,7 +1,7 @@
 """An absent device, described by a device profile.
 
-with AbsentDevice("h100") as device:
-    torch.cuda.is_available()       # True: the model's code takes the paths that it takes on the card
+    with AbsentDevice("h100") as device:
+        torch.cuda.is_available()       # True: the model's code takes the paths that it takes on the card
 """
 
 import contextlib
@@ -50,8 +50,9 @@ TURN = threading.RLock()
 
 @contextlib.contextmanager
 def autocast_is_there():
-    """A context in which torch.autocast("cuda") can be created as if a card were present. Without a card
-    torch disables a region when the region is made; for a decorator that is when its module is imported."""
+    """A context in which torch.autocast("cuda") can be created as if a card were present. Without a card,
+    torch disables an autocast region when the region is created. A region that is a decorator is created when
+    its module is imported."""
     common = torch.cuda.amp.common
     with contextlib.ExitStack() as entered:
         if not torch.cuda.is_available():

@@ -1,8 +1,8 @@
 """The ranks of a training that does not run here: torch.distributed on its "fake" backend, as rank 0.
 
-with card, AbsentRanks(dimensions_of("fsdp=8,tp=2"), card) as ranks:
-    ranks.mesh                      # a DeviceMesh with the dimensions fsdp and tp
-    ranks.spans(["1", "3"])         # which ranks belong to the process groups with these names
+    with card, AbsentRanks(dimensions_of("fsdp=8,tp=2"), card) as ranks:
+        ranks.mesh                      # a DeviceMesh with the dimensions fsdp and tp
+        ranks.spans(["1", "3"])         # which ranks belong to the process groups with these names
 """
 
 import contextlib
@@ -46,15 +46,15 @@ def dimensions_of(mesh) -> dict[str, int]:
 
 
 class Span(typing.NamedTuple):
-    """The ranks of a process group to which rank 0 belongs. `dimensions`: the dimensions of the mesh along
-    which the ranks lie. `ranks`: their numbers, ascending."""
+    """The ranks of a process group to which rank 0 belongs. `dimensions`: the dimensions of the mesh that
+    the group spans. `ranks`: their numbers, ascending."""
 
     dimensions: tuple
     ranks: tuple
 
 
 class Unseen:
-    """A context whose ops are not recorded. DTensors find out the shapes of results in it, on fake
+    """A context whose ops are not recorded. Within it, DTensors find out the shapes of results on fake
     tensors."""
 
     def __init__(self):
@@ -127,8 +127,8 @@ class AbsentRanks:
 
 
 def forget_meshes() -> None:
-    """Empties the caches in which DTensors keep meshes. Meshes of equal form count as equal there, also if
-    the process groups of one of them are gone. Versions of torch have other caches."""
+    """Empties the caches in which DTensors keep meshes. The caches take meshes of equal form for equal, even
+    if the process groups of one of them are gone. Versions of torch have different caches."""
     from torch.distributed.tensor import _collective_utils, _redistribute, debug
 
     for place, name in (

@@ -1,7 +1,7 @@
 """Finds out which cards a training step fits on: as it is, with recomputation, and with copies to the host.
 
-found = fits(model, args, optimizer=("adamw", {}), cards=["h100", "rtx4090"], offload="all")
-found["cards"][0]["ways"]      # plain, recompute, offload: fits, overhead, peak_bytes, bound, largest
+    found = fits(model, args, optimizer=("adamw", {}), cards=["h100", "rtx4090"], offload="all")
+    found["cards"][0]["ways"]      # plain, recompute, offload: fits, overhead, peak_bytes, bound, largest
 """
 
 import concurrent.futures
@@ -24,7 +24,7 @@ from .recorded_step import graph_of_step
 
 DRIVERS_BYTES = 640 << 20  # bytes of a card that CUDA 13 and its libraries occupy
 SECONDS_A_SOLVE = 4.0
-SECONDS_A_SOLVE_ON_RANKS = 20.0  # collectives beside compute are solved in several forms
+SECONDS_A_SOLVE_ON_RANKS = 20.0  # steps whose collectives run beside compute take longer to solve
 FORMAT = {"format": "rematlas.fits", "version": 1}
 MOST = 1 << 20  # the largest value of the varied keyword that is tried
 
@@ -63,7 +63,7 @@ class Steps:
     these cards run the same ops."""
 
     def __init__(self, make_step, how):
-        self.make_step = make_step  # from a value of the varied keyword to (model, args, kwargs)
+        self.make_step = make_step  # makes (model, args, kwargs) from a value of the varied keyword
         self.how = how  # keyword arguments of graph_of_step
         self.recorded = {}
         mesh = how.get("mesh")
@@ -115,7 +115,7 @@ def looked_at(steps, card, way, question, value=None) -> Found:
         return Found(way.name, True, 1.0, whole, 1.0)
     if way.name == "plain" and whole > room_of(card):
         return Found(way.name, False, None, whole, None, needed_bytes=whole)
-    # What a step takes whose collectives run beside compute depends on the order of its ops.
+    # If collectives run beside compute, the peak and the time of the step depend on the order of its ops.
     solver = "keep-all" if way.name == "plain" else "atlas"
     answer = solved(plan, card, asked_of(card, way, solver, question.seconds))
     if answer.infeasible is not None:
@@ -131,8 +131,8 @@ def looked_at(steps, card, way, question, value=None) -> Found:
 def find_largest(steps, card, way, question, base, first) -> None:
     """Sets `first.largest` to a value of the varied keyword that fits, such that a value about two percent
     larger does not fit. Sets it to 0 if not even 1 fits. For each value that is tried, a step is recorded and
-    solved. A value for which no step can be made counts as one that does not fit: a model may have a longest
-    sequence, for example."""
+    solved. A value for which no step can be made counts as too large, for example if the model has a longest
+    sequence."""
     known = {base: first}
 
     def fits_at(value) -> bool:
@@ -206,11 +206,11 @@ def fits(
     `offload` is not "none", with copies to the host over the card's own links.
 
     `model`: a torch.nn.Module. `args` and `kwargs`: the arguments of a call, as in `plan`. Model and
-    arguments may lie on the meta device. `cards`: names or paths of device profiles; by default all
-    profiles that come with the package. `optimizer`, `master_weights`, `values`, `autocast`, `chunk_loss`,
+    arguments may be on the meta device. `cards`: names or paths of device profiles; by default all profiles
+    that come with the package. `optimizer`, `master_weights`, `values`, `autocast`, `chunk_loss`,
     `mesh`, `param_dtype`, `reduce_dtype` and `rank_links` are as in `plan` with `device_profile`; with
     `mesh`, each rank has a card. `max_overhead`: the largest overhead that counts as fitting, 1.1 for ten
-    percent more time. `time_limit`: seconds for each card and way, 4 by default, 20 with `mesh`.
+    percent more time. `time_limit`: seconds for each card and way, by default 4, or 20 with `mesh`.
     `host_profile`: the host of all cards; by default each card has the host that such cards mostly have.
 
     Returns {"cards": [{"card", "name", "memory_bytes", "room_bytes", "updates", "ways": [{"way", "fits",
@@ -310,7 +310,7 @@ def text_of(found, varies=None) -> str:
     links = dict.fromkeys((card["card"], card["rank_links"]) for card in found["cards"] if card["rank_links"])
     lines += [f"Links between ranks that have the {card}: {names}." for card, names in links]
     heads = [(card["card"], card["loss_head"]["text"]) for card in found["cards"] if card["loss_head"]]
-    # only the first, because other cards run nearly the same ops
+    # Only the first card is shown, because other cards run nearly the same ops.
     lines.extend(f"On the {card} {text}" for card, text in heads[:1])
     return "\n".join(lines)
 

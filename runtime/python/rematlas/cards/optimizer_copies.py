@@ -11,9 +11,9 @@ LARGEST_NUMBER = 64  # bytes; copies of an optimizer's tensors up to this size k
 
 
 def on_shapes(original, stand_ins, card, begins_anew):
-    """Returns a copy of the optimizer that updates stand-ins of its parameters. `stand_ins`: the stand-ins by
-    the ids of the parameters. The states of the copy are shape tensors of the card. If `begins_anew`, the
-    copy has no states. The original is not changed."""
+    """Returns a copy of the optimizer that updates stand-ins instead of its parameters. `stand_ins`: the
+    stand-ins by the ids of the parameters. The states of the copy are shape tensors of the card. If
+    `begins_anew`, the copy has no states. The original is not changed."""
     memo = dict(stand_ins)
     for group in original.param_groups:
         numbers = {name: value for name, value in group.items() if name != "params"}

@@ -12,13 +12,13 @@ from ..plan_file import Plan
 from .absent_device import device_named
 from .recorded_step import StepOptions, graph_of_step
 
-# the options that affect how a step is recorded
+# The options that affect how a step is recorded.
 OF_STEP = tuple(field.name for field in dataclasses.fields(StepOptions))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CardOptions(StepOptions):
-    """The keyword arguments of `plan` for an absent card, where no step really runs."""
+    """The keyword arguments of `plan` for an absent card, on which no step really runs."""
 
     device: str | None = None
     device_profile: str

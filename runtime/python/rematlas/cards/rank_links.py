@@ -4,8 +4,8 @@ import json
 
 from ..errors import message
 
-# The links of the cards that come with the package, within nodes of 8 and between nodes, where such cards
-# mostly have them. Cards without NVLink exchange data over PCI Express.
+# The usual links of the cards that come with the package: within nodes of 8, and between nodes. Cards without
+# NVLink exchange data over PCI Express.
 USUAL = {
     "a100": "nvlink3,ib200",
     "h100": "nvlink4,ib400",
@@ -20,7 +20,7 @@ class WrongLinks(ValueError):
 
 
 def links_of(card, given: str | None) -> str:
-    """Returns the names of the links between ranks that have this card: those given, or the usual ones."""
+    """Returns the names of the links between ranks with this card: the given ones, or the usual ones."""
     return given or USUAL.get(card.facts["id"], WITHOUT_NVLINK)
 
 

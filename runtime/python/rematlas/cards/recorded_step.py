@@ -67,7 +67,7 @@ class StepOptions:
 
 
 def graph_of_step(model, args, kwargs, card, **options) -> CompiledPlan:
-    """Records a step of the model in train mode on the card, from shapes. The model and the arguments may lie
+    """Records a step of the model in train mode on the card, from shapes. The model and the arguments may be
     on any device, including the meta device, and are not changed. `options`: see StepOptions.
 
     `optimizer`: a torch.optim.Optimizer, a list of them, or (name, options) as in `rematlas capture`. Its
@@ -79,10 +79,10 @@ def graph_of_step(model, args, kwargs, card, **options) -> CompiledPlan:
     as in `apply`.
 
     `mesh`: the ranks among which the model is divided, see `dimensions_of`; the step is that of rank 0. The
-    model is divided by `divide`. A function in place of the model is called with `mesh`, a DeviceMesh, and
+    model is divided by `divide`. If `model` is a function, it is called with `mesh`, a DeviceMesh, and
     returns a model that it has divided, or a tuple of such a model, args and kwargs. `param_dtype` and
     `reduce_dtype`: see Precision. `rank_links`: the links between ranks, see `with_rank_links`; by default
-    those that the card usually has. The attribute `spans` of the plan tells of the step's process groups.
+    those that the card usually has. The attribute `spans` of the plan describes the step's process groups.
     Returns the plan, which has no schedule yet. Raises Refused.
     """
     options = StepOptions(**options)
@@ -130,7 +130,7 @@ def made_by(function, ranks, args, kwargs) -> tuple:
 
 class Step:
     """A step of a model on an absent card. `ranks`: the AbsentRanks, if the model is divided. `is_divided`:
-    whether it is divided already, and belongs to nobody else."""
+    whether the model is divided already, and is used for nothing else."""
 
     def __init__(self, model, card, options, chosen, ranks, is_divided):
         self.model = model
@@ -155,7 +155,7 @@ class Step:
         return plan
 
     def found(self, args, kwargs) -> tuple:
-        """Records the step. Returns it, and the module of which it is one."""
+        """Records the step. Returns the recorded step, and the module that ran it."""
         card, options = self.card, self.options
         args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
         structure_of_arguments, tensors = structure.flatten((args, dict(kwargs)))
@@ -165,8 +165,8 @@ class Step:
         given = on_card(tensors, card, options.values)
         args, kwargs = structure.rebuild(structure_of_arguments, given)
         kind, dtype = card.name.partition(":")[0], TYPES_OF_AUTOCAST[options.autocast]
-        # Without a type no autocast region is opened. Even a disabled region around the step would keep
-        # casts of weights, which regions within the model make, from one step to the next.
+        # Without a type no autocast region is opened: even a disabled region around the step would keep the
+        # casts of weights that regions within the model make, from one step to the next.
         with torch.autocast(kind, dtype=dtype) if dtype else contextlib.nullcontext():
             call = Call(args, kwargs, *structure.flatten_call(args, kwargs), card.name)
             if self.ranks is None:

@@ -1,8 +1,7 @@
-"""Divides a model that lies on the meta device among the ranks of a mesh, as its training does.
+"""Divides a model on the meta device among the ranks of a mesh, as its training does.
 
-A model of transformers is divided along "tp" by its own plan of tensor parallelism. Any model is divided
-along "fsdp" by fully_shard on each repeated block and on the whole; along "dp" (or "replicate") it has
-replicas.
+A model of transformers is divided along "tp" by its own plan of tensor parallelism. Along "fsdp", fully_shard
+is called for each repeated block and for the whole model. Along "dp" (or "replicate") the model has replicas.
 """
 
 import collections
@@ -31,7 +30,7 @@ class Precision:
     reduce_dtype: str | None = None
 
     def check(self, dimensions) -> None:
-        """Raises ValueError for a wrong type, or if nothing is divided that could have it."""
+        """Raises ValueError for a wrong type, or if there is a type but nothing is divided along fsdp."""
         for name, given in dataclasses.asdict(self).items():
             if given not in TYPES:
                 raise ValueError(f"rematlas: {name} is {given!r}; expected 'bf16', 'f16', 'f32' or None")
@@ -80,9 +79,9 @@ def shard(model, mesh, policy) -> None:
 
 
 def repeated_blocks(module) -> list:
-    """Returns the blocks of the model that stand several times in one list of modules, in the order of the
-    model: modules of one class with modules of their own, and elements of a list of equal modules. Modules
-    within such blocks do not count."""
+    """Returns the repeated blocks of the model in its order. A block is repeated if a list of modules holds
+    several modules of its class, and if the block has submodules or the list has only this class. Blocks
+    within blocks do not count."""
     children = list(module.children())
     counts = collections.Counter(type(child) for child in children)
     is_list = isinstance(module, (torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.Sequential))
@@ -102,8 +101,8 @@ def has_parameters(module) -> bool:
 
 
 def styles() -> dict:
-    """Returns functions that make the styles of torch.distributed.tensor.parallel for the words of the plans
-    of transformers. None stands for modules that are the same on all ranks."""
+    """Maps the words that the plans of transformers use to functions that make the styles of
+    torch.distributed.tensor.parallel. None stands for modules that are the same on all ranks."""
     from torch.distributed.tensor import Replicate
     from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel
 
@@ -129,8 +128,8 @@ def styles() -> dict:
 
 
 def divide_tensors(model, mesh) -> None:
-    """Divides a model of transformers by its plan of tensor parallelism. Raises Refused if it has none, or
-    one with other words."""
+    """Divides a model of transformers by its plan of tensor parallelism. Raises Refused if it has no such
+    plan, or if the plan uses unknown words."""
     from torch.distributed.tensor.parallel import parallelize_module
 
     plan = getattr(model, "tp_plan", None) or getattr(model, "_tp_plan", None)
@@ -175,7 +174,7 @@ def matches(pattern, name) -> bool:
 
 
 class WithoutCard(TorchFunctionMode):
-    """A context in which what a program makes on the card lies on the meta device."""
+    """A context in which tensors that a program makes on the card are on the meta device instead."""
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         kwargs = dict(kwargs or {})

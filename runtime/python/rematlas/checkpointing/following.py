@@ -79,8 +79,8 @@ class Place:
 class Following:
     """The policy function for one call of a region, for `create_selective_checkpoint_contexts`. `regions`:
     the regions that the call may belong to, the likeliest first. At each op the call is assumed to belong to
-    the region of which it has run the most expected ops so far. `trusted(region)`: whether the region's last
-    call ran the expected ops; if not, nothing is saved."""
+    the region that has had the most expected ops in this call so far. `trusted(region)`: whether the region's
+    last call ran the expected ops; if not, nothing is saved."""
 
     def __init__(self, regions, trusted):
         self.places = [Place(region) for region in regions]

@@ -20,12 +20,12 @@ def checkpoint_policy(plan, budget=None) -> "SelectivePolicy":
         checkpoint(block, x, use_reentrant=False, context_fn=policy("blocks.3"))
 
     `plan`: a Plan, or the path of a plan, of a schedule, or of a policy file (`rematlas export --format
-    policy`). A plan's step is solved again for schedules that selective checkpointing can run, within the
-    plan's budget or within another `budget` of the step: bytes, or a share of its peak without recomputation
-    ("60%"). `peak_bytes` and `overhead` of the result are those of the new schedule, and `regions` are the
-    modules to checkpoint. Raises Refused if no such schedule keeps the budget, and ValueError for other
-    files. Effects of modules (running statistics of BatchNorm) happen once more when the modules are
-    recomputed, as always under checkpointing.
+    policy`). The step of a plan is solved again, because selective checkpointing cannot run every schedule.
+    `budget`: the budget of the step in bytes, or as a share of its peak without recomputation ("60%"); by
+    default the plan's budget. `peak_bytes` and `overhead` of the result are those of the new schedule, and
+    `regions` are the modules to checkpoint. Raises Refused if no such schedule keeps the budget, and
+    ValueError for other files. Effects of modules (running statistics of BatchNorm) happen once more when the
+    modules are recomputed, as always under checkpointing.
     """
     return SelectivePolicy(PolicyFile.of(plan, budget))
 
@@ -33,7 +33,7 @@ def checkpoint_policy(plan, budget=None) -> "SelectivePolicy":
 class SelectivePolicy:
     """Called with the path of a module, returns the `context_fn` of that region. The policy itself can also
     be passed as a `context_fn`; then it finds out from the order of the calls and from their ops which region
-    a call belongs to. If a call runs other ops than expected (another shape, autocast, eval), nothing is
+    a call belongs to. If a call runs an op that is not expected (another shape, autocast, eval), nothing is
     saved from that op on. Later calls of the region save nothing at all until one of them runs the expected
     ops again."""
 

@@ -63,7 +63,7 @@ def add(commands) -> None:
 
 
 def draw(found, path) -> None:
-    """Has the compiled program draw the picture."""
+    """Makes the compiled program draw the picture."""
     with tempfile.TemporaryDirectory() as folder:
         answer = pathlib.Path(folder) / "x.fits.json"
         write(answer, json.dumps(found))

@@ -80,8 +80,8 @@ class ModelFunction:
 
     def step(self, mesh, make=None, **keywords) -> tuple:
         """Returns the model and the arguments of a call, as `graph_of_step` takes them. `mesh`: the
-        dimensions of the mesh; None if there is none. If the function divides its model, a function that
-        makes it comes in place of the model. `make`: `made` or `make`."""
+        dimensions of the mesh; None if there is none. If the function divides its model itself, the result
+        has a function that makes the model in place of the model. `make`: `made` or `make`."""
         make = make or self.make
         if mesh is None or not self.divides:
             return make(**keywords)
@@ -118,8 +118,8 @@ class ModelFunction:
         return model, args, kwargs[0] if kwargs else {}
 
     def value_of(self, keyword) -> int:
-        """Returns the number that the function uses for a keyword: the value of --set, or else the
-        default."""
+        """Returns the number that the function uses for a keyword: the value of --set, or the default if
+        --set does not give it."""
         value = self.keywords.get(keyword)
         if value is None:
             try:

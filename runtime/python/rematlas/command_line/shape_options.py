@@ -63,7 +63,7 @@ def chunks(text: str):
 
 
 def checked(check, value):
-    """Returns what `check` returns for the value. Its ValueErrors become errors of the command line."""
+    """Returns `check(value)`. Its ValueErrors become errors of the command line."""
     try:
         return check(value)
     except ValueError as error:

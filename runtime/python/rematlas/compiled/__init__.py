@@ -1,2 +1,2 @@
-"""Turns answers and requests of the compiled part into typed values, so that callers need not know the texts
-and numbers that the compiled part gives and takes."""
+"""Turns answers and requests of the compiled part (the C++ library) into typed values. Callers need not know
+the texts and numbers that the compiled part gives and takes."""

@@ -47,7 +47,7 @@ class Shortage:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PlanAnswer:
-    """What is known about a step and about the newest schedule. Unknown facts are None."""
+    """The facts about a step and about the newest schedule. Unknown facts are None."""
 
     ops: int
     whole_peak_bytes: int  # the peak without recomputation

@@ -20,8 +20,7 @@ def in_file(data: bytes):
 
 
 class CompiledPlan:
-    """A plan. Its methods raise RuntimeError with a message of one line if the compiled part cannot do what
-    is asked."""
+    """A plan. Its methods raise RuntimeError with a message of one line if the compiled part fails."""
 
     def __init__(self, made):
         self.made = made

@@ -79,8 +79,8 @@ class StepRecording:
         """Returns the peak bytes of the caller's loss, and the bytes that the loss keeps for its backward."""
         return tuple(self.made.loss())
 
-    # Takes two numbers of bytes: the peak of the step's loss, and what the loss keeps for its backward. It is
-    # called for a step from shapes, which has no loss of its own.
+    # Takes two numbers of bytes: the peak of the step's loss, and the bytes that the loss keeps for its
+    # backward. It is called for a step from shapes, which has no loss of its own.
     expect_loss = passed_on("expect_loss")
     held_bytes = passed_on("held")  # returns the bytes that are kept for the backward
     sums_gradients = passed_on("sums_gradients")

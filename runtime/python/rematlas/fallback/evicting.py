@@ -1,7 +1,7 @@
-"""Online eviction: all that runs in the context stays within the budget, without a plan.
+"""Online eviction: everything that runs in the context stays within the budget, without a plan.
 
     with rematlas.evict("2GiB"):
-for batch in batches:                  # each step may run other ops
+        for batch in batches:                  # each step may run other ops
             loss = criterion(model(batch.x), batch.y)
             loss.backward()
             optimizer.step()
@@ -52,18 +52,19 @@ def evict(
     and buffers are never evicted, wherever they were made.
 
     `budget`: bytes of all tensors on the device ("2GiB", or a number), including parameters, gradients and
-    the optimizer's state. `heuristic`: which storage is evicted first; one of "dtr-eq", "dtr", "local",
-    "lru", "size", "msps" or "random". `deallocation`: what happens to tensors that the program drops: "eager"
-    (they are freed), "ignore" (they stay until memory is short), "banish" (they are freed for ever).
-    `thrash`: a step is given up if its reruns take this many times its own time. `sample`: scores only a
-    sample of the storages. `ignore_small`: never evicts small storages. `seed`: the seed of the random
-    numbers for "random" and `sample`. `record`: keeps the events of the last step, for `save`. `device`: the
-    device whose memory is limited; without it the model's device, and without a model torch's default device.
+    the optimizer's state. `heuristic`: the rule that chooses the storage to evict first; one of "dtr-eq",
+    "dtr", "local", "lru", "size", "msps" or "random". `deallocation`: what happens to tensors that the
+    program drops: "eager" (they are freed), "ignore" (they stay until memory is short), "banish" (they are
+    freed for ever). `thrash`: a step is given up if its reruns take this many times its own time. `sample`:
+    scores only a sample of the storages. `ignore_small`: never evicts small storages. `seed`: the seed of the
+    random numbers for "random" and `sample`. `record`: keeps the events of the last step, for `save`.
+    `device`: the device whose memory is limited; by default the model's device, or torch's default device if
+    no model is given.
 
-    On a GPU the budget is for the bytes that the caching allocator hands out. Results on the stream that is
-    current at the beginning of the context can be evicted; tensors that other streams read or make stay. If
-    the budget cannot be kept, the op that needs more raises torch.OutOfMemoryError, and all tensors are as
-    they were before. A step that is given up leaves the context as rematlas.Thrashing. At the end of the
+    On a GPU the budget is for the bytes that the caching allocator hands out. Only results on the stream that
+    is current at the beginning of the context can be evicted; tensors that other streams read or make are
+    not. If the budget cannot be kept, the op that needs more raises torch.OutOfMemoryError, and all tensors
+    are as they were before the op. A step that is given up raises rematlas.Thrashing. At the end of the
     context all tensors that the program holds have their contents again, even if that exceeds the budget.
     """
     model, budget = model_and_bytes(model_and_budget, budget)
@@ -134,7 +135,7 @@ class OnlineEviction:
         )
         if self.hooks:
             self.hooks.start(self.model, eviction, Watch(self.model).walked)
-        self.model = None  # so that the program can free the model while eviction is in force
+        self.model = None  # the program can now free the model while eviction is in force
         return self
 
     def __exit__(self, _, error, __):

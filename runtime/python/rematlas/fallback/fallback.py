@@ -37,8 +37,8 @@ class SharedEviction:
         return self.budget <= fallback.budget and not (self.gives_up and fallback.choice == "evict")
 
     def is_for(self, fallback) -> bool:
-        """Says whether the present step of the module of `fallback` runs under this eviction. A module with
-        the other `choice` begins its own eviction."""
+        """Says whether the present step of the module of `fallback` runs under this eviction. A module whose
+        `choice` differs begins its own eviction."""
         return fallback.needs_eviction and self.gives_up == (fallback.choice is None)
 
     def status(self):
@@ -58,7 +58,7 @@ class Fallback:
     """Keeps a budget in bytes: steps that are not known to fit run under eviction. `choice`: "evict" evicts
     from the first step on; with None a step is first planned from shapes, if the shapes tell enough. Eviction
     stays in force after the forward of such a step, because the caller then runs the backward and the
-    optimizer. It ends with the next step that needs no eviction."""
+    optimizer. It ends when a step begins that needs no eviction."""
 
     of_process = Living()
 
@@ -83,8 +83,8 @@ class Fallback:
         self.others_are_open = others_are_open
 
     def note_sharded(self) -> None:
-        """Called if the parameters are divided among ranks: nothing evicts tensors while FSDP2's hooks change
-        their storages."""
+        """Called if the parameters are divided among ranks. Such a module runs without eviction, because
+        FSDP2's hooks change the parameters' storages."""
         self.has_failed = True
 
     def note_does_not_fit(self) -> None:

@@ -1,4 +1,4 @@
-"""Measures by how much the steps of a module exceed its budget in bytes, whatever runs the steps."""
+"""Measures by how much the steps of a module exceed its budget in bytes, with or without a plan."""
 
 import enum
 import logging
@@ -12,8 +12,8 @@ device_memory = classes.DeviceMemory
 
 
 class Runner(enum.Enum):
-    """What runs the step, or the evaluation, that begins with a call of the module. The values are texts for
-    messages: one for a single step, and one for several steps."""
+    """The way in which a step, or an evaluation, of the module runs. The values are texts for messages: one
+    for a single step, and one for several steps."""
 
     ORIGINAL = "a step that the original ran", "steps that the original ran"
     RECORDED = "a recorded step", "recorded steps"
@@ -59,7 +59,7 @@ class StepPeaks:
         self.choice = choice
         self.step_log = None
         self.device = ""
-        self.runner = None  # what runs the present step; None if no step is measured now
+        self.runner = None  # how the present step runs; None if no step is measured now
         self.most = 0  # the peak bytes of all tensors in the present step so far
         self.beyond = {}  # by runner: the number of steps above the budget, and the largest of their peaks
         self.is_counted = False  # the present step is counted in `beyond`
@@ -125,7 +125,7 @@ class StepPeaks:
             self.step_log.begin()
 
     def note_runner(self, runner: Runner, answer=None) -> None:
-        """Notes what runs the step from now on. `answer`: the planner's answer if a plan runs the step."""
+        """Notes how the step runs from now on. `answer`: the planner's answer if a plan runs the step."""
         self.runner = runner
         if self.step_log is None:
             return
@@ -146,7 +146,7 @@ class StepPeaks:
         self.end()
 
     def note_failed(self) -> None:
-        """Called when the forward has raised an error, so that there is no step."""
+        """Called when the forward has raised an error, which ends the step without a measurement."""
         self.look()
         self.runner = None
 

@@ -51,7 +51,7 @@ class UntrackedWrites:
 
     def watch(self):
         graph = torch.cuda.CUDAGraph
-        # __enter__ of torch.cuda.graph is refused, so that it does not even change the stream.
+        # __enter__ of torch.cuda.graph is refused too, because it changes the stream.
         for owner, name in ((torch.cuda.graph, "__enter__"), (graph, "capture_begin"), (graph, "replay")):
             self.replace(owner, name, refuse_graphs)
         self.replace(threading.Thread, "start", started_as(threading.Thread.start))

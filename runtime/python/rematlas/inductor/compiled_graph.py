@@ -54,8 +54,8 @@ class CompiledGraph:
     bound: float | None = None  # a proven lower bound on the overhead
     tries: int = 0  # the number of schedules that were lowered
     planning_seconds: float = 0.0  # time in addition to the time that torch takes without a budget
-    # The largest measured peak of a step so far; None if not measured. If the budget is a share, without the
-    # bytes that the caller holds in addition to those at the compilation.
+    # The largest measured peak of a step so far; None if not measured. If the budget is a share, bytes that
+    # the caller has allocated since the compilation are subtracted.
     measured_bytes: int | None = None
     graph_text: str = dataclasses.field(default="", repr=False)
     schedule_text: str = dataclasses.field(default="", repr=False)
@@ -250,7 +250,7 @@ class BudgetedGraph:
         return min(plain, found, key=lambda cut: cut.lowered_bytes)
 
     def least_saved(self) -> Cut:
-        """Returns the cut that leaves the most room to the other graphs of the step. The bytes that this
+        """Returns the cut that leaves the most memory to the other graphs of the step. The bytes that this
         graph saves stay allocated while another graph runs, so the cut has the smallest sum of these bytes
         and of its own peak."""
         plain = self.cut_plainly()

@@ -31,7 +31,7 @@ from .step_state import StepState
 from .torch_internals import without_caches
 
 MOST_TIMES_ANEW = 3
-SLACK = 64  # the smallest step that was found gets 1/64 more than its bytes, which differ between calls
+SLACK = 64  # the budget of the smallest step found is 1/64 above its peak, because peaks vary
 
 log = logging.getLogger("rematlas")
 
@@ -201,8 +201,9 @@ class BudgetedStep:
 
     def call_anew(self, args, kwargs, device):
         """Compiles the step again, with the bytes that the caller holds now, and runs it. If no such step
-        fits the budget, the step with the smallest peak that was found runs from now on. A part of the bytes
-        may be what the previous forward saved, which is less when that forward has been compiled again."""
+        fits the budget, the step with the smallest peak that was found runs from now on. Some of these bytes
+        may belong to tensors that the previous forward saved; a forward that is compiled again may save
+        fewer."""
         self.times_anew += 1
         self.is_measured = False
         before = self.forward, self.partitioner, self.held_then
@@ -223,7 +224,7 @@ class BudgetedStep:
         return self.run(args, kwargs)
 
     def go_on(self, refusal: Infeasible) -> None:
-        """From now on runs the step as it is. Says once why the budget is not kept."""
+        """From now on runs the step as it is. Warns once why the budget is not kept."""
         self.times_anew = MOST_TIMES_ANEW
         if not self.is_told:
             log.warning("%s. More lives beside the step than when it was compiled; it goes on.", refusal)
@@ -292,7 +293,7 @@ class BudgetedStep:
     def is_cut_anew(self) -> bool:
         """Chooses the cuts of all graphs together if a whole step has been measured. Returns whether the
         graphs are compiled again. Raises Infeasible, unless the step has been compiled anew: then training
-        has begun, and it goes on with the graphs that there are."""
+        has begun, and it goes on with the present graphs."""
         if self.measured is None:
             return False
         decisions, refusal, measured = [], None, self.measured
@@ -364,7 +365,7 @@ class BudgetedStep:
                 output.register_hook(begins)
 
     def tell_of_no_graph(self, outputs) -> None:
-        """Warns if the step has a backward that dynamo has left to autograd, so that it was not compiled."""
+        """Warns if the step has a backward that was not compiled, because dynamo has left it to autograd."""
         tensors = [value for value in pytree.tree_leaves(outputs) if isinstance(value, torch.Tensor)]
         if any(tensor.requires_grad for tensor in tensors):
             log.warning(
@@ -374,7 +375,7 @@ class BudgetedStep:
 
     def note_peak(self, device) -> None:
         peak = max(peak_bytes(device), self.partitioner.peak_before)
-        if self.budget.bytes is None:  # a share is of the step, without the bytes that have come beside it
+        if self.budget.bytes is None:  # a share is of the step alone, without bytes that came later
             peak -= self.grown_bytes
         for graph in self.graphs:
             graph.measured_bytes = max(graph.measured_bytes or 0, peak)

@@ -35,7 +35,7 @@ def compile(model_or_function, budget, *, time_limit=SECONDS, compare=False, **o
 
     The solver chooses which tensors forward saves and which ones backward computes again. The peak is read
     from the text that inductor generates, before it is compiled. If dynamo cuts a step into several graphs,
-    the first call begins anew, with each graph at its least memory; the second call compiles the graphs with
+    the first call starts again, with each graph at its least memory; the second call compiles the graphs with
     the cuts that are chosen for all of them together.
 
     Checkpoints within the step are dissolved. Raises Infeasible, in the first call or in a later call with

@@ -1,7 +1,7 @@
 """Makes inductor generate the texts of a forward and its backward: Python code that allocates buffers and
-calls kernels, so that it shows the memory of the step. For graphs that fit, inductor also makes the compiled
-code. The code is kept until torch asks for it, so that no graph is lowered twice. This file uses private
-parts of torch."""
+calls kernels. These texts show the memory of the step. For graphs that fit, inductor also makes the compiled
+code. The code is kept until torch asks for it, so no graph is lowered twice. This file uses private parts of
+torch."""
 
 import dataclasses
 import hashlib
@@ -30,7 +30,7 @@ class GraphToLower:
     """A forward or a backward graph, with the facts that inductor needs to lower it."""
 
     module: fx.GraphModule
-    held: set[str]  # names of arguments that others hold, so that they exist after the graph drops them
+    held: set[str]  # names of arguments that exist after the graph drops them, because others hold them
     # Positions of the arguments of a backward whose memory it may overwrite; None if the graph is a forward.
     given_away: list[int] | None = None
     returned: int = 0  # how many outputs of a forward, counted from the first, the caller gets
@@ -65,7 +65,7 @@ class GraphToLower:
 
 class BufferSizes:
     """Computes the bytes of the buffers of the graph that inductor is lowering. `held`: names of arguments
-    that others hold, so that they exist after the graph drops them. `larger`: the LargerSizes to compute
+    that exist after the graph drops them, because others hold them. `larger`: the LargerSizes to compute
     with; None for the sizes of the compiled call."""
 
     def __init__(self, graph, held, larger=None):
@@ -129,7 +129,7 @@ class CodeAhead:
 
 
 class _Left(BaseException):
-    """Raised to leave inductor. A BaseException, because inductor catches any Exception."""
+    """Raised to leave inductor. It is a BaseException, because inductor catches any Exception."""
 
 
 def memory_of_texts(

@@ -30,12 +30,12 @@ class _Reader:
     def __init__(self, sizes):
         self.sizes = sizes
         self.storages = {}  # by name
-        self.uses = {}  # by storage: how many names it has
+        self.uses = {}  # the number of names of each storage
         self.alive = self.peak = 0
         self.allocated = set()  # names of buffers that got new memory
         self.workspace = 0  # bytes of the workspace of the kernel whose outputs get their names now
-        # by the name of a tuple that a kernel returns: for each part's expression, the name that the part
-        # gets later
+        # For each tuple that a kernel returns, by its name: maps the expression of each part to the name that
+        # the part gets later.
         self.parts = {}
 
     def bind(self, name, storage) -> None:

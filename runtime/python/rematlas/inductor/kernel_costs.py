@@ -86,7 +86,7 @@ def seconds_of(run, device) -> float:
     return min(times[1:])
 
 
-# What fused kernels do with each number, by the name of the work.
+# The work of fused kernels on each number, by name.
 WORKS = {
     "move": lambda source, target, generator: torch.neg(source, out=target),
     "function": lambda source, target, generator: torch.tanh(source, out=target),

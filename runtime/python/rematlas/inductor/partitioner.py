@@ -62,8 +62,8 @@ class Partitioner(CustomPartitionerFn):
         return {"uuid": self.uuid(), "budget": self.budget, "seconds": self.seconds}
 
     def __setstate__(self, state):
-        """Makes the partitioner of `compile_options` for the same budget. A compiled module that was pickled
-        keeps its budget so, but no step of it is measured."""
+        """Makes the partitioner of `compile_options` for the same budget. In this way a compiled module that
+        was pickled keeps its budget, but no step of it is measured."""
         self.__init__(state["budget"], state["seconds"], WhatIsLeft())
 
     def uuid(self):

@@ -39,7 +39,7 @@ prefer_channels_last_by_inductor = GraphLowering.find_nodes_prefer_channels_last
 
 def follow_the_plan(module: fx.GraphModule, in_memory) -> None:
     """Marks the graph as one that follows a plan. `in_memory`: the names of the nodes that the plan computes
-    as kernels, so that their results are in memory."""
+    as kernels; their results are in memory."""
     output_of(module.graph).meta[PLANNED] = True
     for node in module.graph.nodes:
         if node.name in in_memory:
@@ -64,7 +64,7 @@ def nodes_in_channels_last(lowering):
 
 def lower_node(lowering, node):
     """Computes a kernel of the plan at its place in the order. Inductor would compute it where its result is
-    read, so that its own inputs would stay allocated until then."""
+    read, and would keep the kernel's own inputs allocated until then."""
     made = lower_by_inductor(lowering, node)
     if node.meta.get(IN_MEMORY) and isinstance(made, TensorBox):
         made.realize()

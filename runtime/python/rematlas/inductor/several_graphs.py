@@ -101,7 +101,7 @@ class OneGraph(MeasuredStep):
         except Infeasible:
             if graph.budget.share is None:
                 raise
-            raise SeveralGraphs from None  # a share is of all graphs together, and there may be more graphs
+            raise SeveralGraphs from None  # a share is of all graphs together, and more may follow
         self.cuts.append(graph.best)
         self.told = told
         return modules, told
@@ -229,7 +229,7 @@ class StepOfGraphs:
         most = max(self.peaks(self.least))
         if most <= budget:
             return
-        if len(self.least) == 1:  # its cut saves as little as it can, and others may have a smaller peak
+        if len(self.least) == 1:  # another cut than the one that saves the least may have a smaller peak
             raise self.graphs[0].no_room(min(most, self.graphs[0].smallest().lowered_bytes))
         needed = f"{most} bytes" if self.has_run_backward else f"at least {most} bytes"
         raise Infeasible(

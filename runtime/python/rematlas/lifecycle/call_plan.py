@@ -1,4 +1,4 @@
-"""One kind of call: what is known about it, its plan, and its state."""
+"""One kind of call: the facts about it, its plan, and its state."""
 
 import logging
 import time
@@ -38,7 +38,7 @@ class CallPlan:
         self.watch = None  # the Watch of the module in the state of this key; None once there is a plan
         self.original = Original()
         self.comparisons = Comparisons()
-        self.more_beside = 0  # bytes beside the step of another rank that uses the same plan, more than here
+        self.more_beside = 0  # by how many bytes the tensors beside the step are larger on another rank
         self.shared_casts = 0  # number of autocast regions in which forwards of this kind shared casts
         self.shared_region = None  # the newest of these regions (modes.CastRegion)
         self.plans_by_use = {}  # by the outputs that the loss uses: a plan from shapes, and its answer
@@ -199,7 +199,7 @@ class CallPlan:
         self.reason = why
 
     def note_shared_casts(self, region) -> None:
-        """Called when a forward of this kind shares casts of weights with one that begins or is open."""
+        """Called when a forward of this kind shares casts of weights with another forward."""
         if region is self.shared_region:
             return
         self.shared_region = region

@@ -1,4 +1,4 @@
-"""Ops that no plan of others may run, because they do more than compute on tensors."""
+"""Ops that a plan given to `apply` may not run, because they do more than compute on tensors."""
 
 import json
 

@@ -4,7 +4,7 @@ whose parameters hold no data, and on copies of the containers among the argumen
 A forward could change objects that the copy shares with the module (globals, closures, classes). The state of
 these objects and of random generators is restored afterwards. If some object can neither be copied nor
 restored, no forward is tried. Tensors among the arguments are the real ones. Small tensors that are computed
-only from the arguments are really computed, so that programs which read masks or lengths find their values.
+only from the arguments get their real values, because programs may read masks or lengths.
 """
 
 import copy
@@ -117,15 +117,14 @@ class Twin:
         first = None
         for step in range(MOST_STEPS):
             if step > 0 and modes.shares_casts(self.call.device):
-                # Renews the parameters, so that they are cast again: the autocast region has cached the casts
-                # of the old ones.
+                # New parameters are cast again. The autocast region has cached the casts of the old ones.
                 renew_parameters(self.twin, self.recorded_as)
             try:
                 found, set_now = when_free(self.step, evicting.in_force is not None)
             except Unknown:
                 if step > 0 or not settles:
                     raise
-                continue  # a first forward may set things up, which a second one does not do again
+                continue  # the first forward may do a setup that the second one does not repeat
             set_now, counted_now = set_now
             if set_now - self.known or counted_now - self.counted:
                 self.known |= set_now

@@ -17,15 +17,15 @@ class Original:
         self.bytes = number
 
     def note_loss(self, used_outputs, most, kept) -> None:
-        """Notes what a real step has shown about its loss: the outputs that the loss uses, its peak bytes
-        `most`, and the bytes `kept` that it keeps for its backward."""
+        """Notes facts about the loss of a real step: the outputs that the loss uses, its peak bytes `most`,
+        and the bytes `kept` that it keeps for its backward."""
         self.used_outputs = used_outputs
         self.loss_bytes = max(self.loss_bytes[0], most), max(self.loss_bytes[1], kept)
         self.is_measured = True
 
     def bytes_for_sure(self) -> int:
-        """Returns the bytes of a step that are surely enough. If the bytes are known only from shapes, a
-        quarter is added, because shapes do not show the caller's loss and the workspaces of kernels."""
+        """Returns an upper estimate of a step's bytes. If the bytes are known only from shapes, a quarter is
+        added, because shapes do not show the caller's loss and the workspaces of kernels."""
         return self.bytes if self.is_measured else self.bytes * 5 // 4
 
     def note_recorded(self, number) -> None:

@@ -24,7 +24,7 @@ class NoRoom:
     def __init__(self, solver, answer):
         self.solver = solver
         self.answer = answer
-        self.beside = answer.beside_bytes  # most bytes outside of a step so far, without open forwards
+        self.beside = answer.beside_bytes  # bytes outside of a step, without those of open forwards
         self.last_beside = collections.deque(maxlen=FORWARDS)
         self.about_updates = ""
         works = answer.infeasible.works

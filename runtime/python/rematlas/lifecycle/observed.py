@@ -140,8 +140,8 @@ class ObservedForward:
         self.returned = Returned(template, sources, kept, made, self.dtensors)
 
     def change_before_failure(self) -> str:
-        """Called when the forward has failed. Returns a text about a change that the forward had made
-        before, and that another run would make twice; empty if the forward can be run again."""
+        """Called when the forward has failed. Returns a text about a change that the forward made before it
+        failed, and that a second run would repeat; empty if the forward can be run again."""
         change = self.call.change()
         return change or self.before.change_but_for_assigned(
             self.owner.module, self.watch, self.owner.state.look()

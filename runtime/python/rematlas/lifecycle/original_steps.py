@@ -37,9 +37,9 @@ class OriginalSteps:
         return False
 
     def join_open_forward(self, args, kwargs):
-        """Runs a forward of a module under fully_shard while another forward is open. One backward may
-        run both, and FSDP2 then adds gradients before it reduces them. So no plan can run such a module.
-        Raises RuntimeError if a plan runs the open forward."""
+        """Runs a forward of a module under fully_shard while another forward is open. One backward may run
+        both, and FSDP2 then adds gradients before it reduces them. So no plan can run such a module. Raises
+        RuntimeError if a plan runs the open forward."""
         call_plans = list(self.call_plans.values())
         if any(map(has_open_plan, call_plans)):
             raise RuntimeError(
@@ -109,7 +109,7 @@ class OriginalSteps:
         log.log(level, "rematlas: %s; such steps run the original%s", why, how)
 
     def leave_plan(self, why) -> None:
-        """Called when the plan could not run the forward of a step, so that the original runs the step."""
+        """Called when the original runs a step because the plan could not run its forward."""
         self.together.leave_plan(why)
         if self.updates is not None:
             self.updates.note_original()
@@ -127,8 +127,8 @@ class OriginalSteps:
         self.count_original()
 
     def count_original(self, runner=Runner.ORIGINAL) -> None:
-        """Called when the original runs a step. Frees those arenas of plans in which no tensor lies, because
-        this step does not use them."""
+        """Called when the original runs a step. Frees the arenas of plans that hold no tensor, because this
+        step does not use them."""
         self.original += 1
         if self.options.budget_bytes is not None:
             device_memory.release_idle_arenas(self.device())

@@ -97,8 +97,8 @@ class Planned(State):
 
     def keep_plan_fitting(self, call_plan, call) -> None:
         """Plans again if the plan allows for fewer open forwards, or for fewer bytes outside of the step,
-        than there are now. Starts to compare a plan that has been used without a comparison so far. A rank
-        does not plan anew alone if its step runs collectives."""
+        than there are now. Starts to compare a plan that has been used without a comparison so far. If the
+        step runs collectives, a rank does not make a new plan alone."""
         owner, plan = call_plan.owner, call_plan.plan
         is_alone = not owner.together.is_on
         if is_alone:
@@ -114,9 +114,9 @@ class Planned(State):
                 call_plan.compare_later(others)
 
     def note_beside(self, call, opened) -> None:
-        """Notes the bytes that do not belong to the step or to the `opened` forwards, for the next step that
-        begins without open forwards: the plan can be made anew only there. Summed gradients, for example, may
-        live only while forwards are open."""
+        """Notes the bytes that do not belong to the step or to the `opened` forwards. The next step that
+        begins without open forwards uses this number, because only there a new plan can be made. Some of
+        these bytes, such as summed gradients, may exist only while forwards are open."""
         plan, answer = self.call_plan.plan, self.call_plan.answer
         if self.owner.options.budget_bytes is not None and opened < plan.frames:
             held = answer.others_bytes // (plan.frames - 1) * opened

@@ -116,7 +116,7 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
             self.peaks.note_runner(Runner.EVALUATED)
             if not torch.is_grad_enabled():
                 return self.form.run_original(args, kwargs)
-            self.run_original_together()  # the other ranks may be training
+            self.run_original_together()  # because the other ranks may be training
             with self.together.watching():
                 return self.form.run_original(args, kwargs)
         bystander = modes.bystander()
@@ -153,7 +153,7 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
                 return output
 
     def take_form(self, form) -> None:
-        """Called before the first call, when the module is known to be whole."""
+        """Sets the form of the module. Called before the first call, when all parts of the module exist."""
         self.form = form
         if ranks.store() is not None:
             self.together.key = ranks.key_of(self.together.number, self.module)

@@ -111,7 +111,7 @@ class Recording(Unplanned):
         recording.end(forward.tensors)
         owner.together.note(recording.groups())
         # A comparison takes more memory than the plan alone. If the original runs under eviction, the plan
-        # leaves free about the bytes of a batch, so that both fit together.
+        # leaves free about the bytes of a batch. Then plan and original fit together.
         spare = sum(tensor.nbytes for tensor in call.inputs) if owner.fallback.evicts_now else 0
         others = recording.other_bytes() - sum(held)
         region = owner.regions.now

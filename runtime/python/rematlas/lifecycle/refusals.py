@@ -30,7 +30,7 @@ class Refusals:
         self.failures_in_a_row = 0  # how many recorded steps in a row led to no plan, over all keys
         self.has_warned = False
         self.said = set()  # messages that were already logged
-        self.left_alone = {}  # by the description of calls: (the number of such calls, what happens to them)
+        self.left_alone = {}  # by the description of calls: (number of such calls, text on how they run)
 
     def refuse_module(self, why) -> None:
         self.of_module = why

@@ -1,4 +1,4 @@
-"""The states of a kind of call, and how a CallPlan goes from one to another:
+"""The states of a kind of call, and how a CallPlan changes from one state to another:
 
     Recording --two steps, the same ops--> Planning --found--> Comparing --identical--> Planned
         |                                     |                    |                      |
@@ -65,10 +65,10 @@ class State:
         raise NotImplementedError
 
     def settle(self) -> None:
-        """Handles what has happened since the last call."""
+        """Handles the events since the last call."""
 
     def beside(self, call) -> int:
-        """Returns what this rank tells the others about bytes beside the step, see Told."""
+        """Returns the bytes that this rank tells the others as `Told.beside`."""
         return 0
 
     def settle_recorded(self, step) -> None:

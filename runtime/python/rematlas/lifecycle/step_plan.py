@@ -123,8 +123,8 @@ class StepPlan:
         return self.used is not None
 
     def is_of_other_steps(self) -> bool:
-        """Says whether this plan from shapes is for other steps than the real ones. This is assumed once the
-        original had to run at least MOST_LEFT and at least half of the backwards."""
+        """Says whether this plan from shapes does not match the real steps. This is assumed once the original
+        had to run at least MOST_LEFT and at least half of the backwards."""
         return self.is_from_shapes and self.left_steps >= MOST_LEFT and 2 * self.left_steps >= self.steps
 
     def be_for(self, *, frames=None, other_bytes=None) -> None:
@@ -150,7 +150,7 @@ class StepPlan:
         self.shared = shared
 
     def take_shared(self):
-        """Called when the plan is made. Returns the ranks.Shared by which it is shared; None if it is not
+        """Called when the plan is made. Returns the ranks.Shared that shares the plan; None if it is not
         shared."""
         shared, self.shared = self.shared, None
         return shared

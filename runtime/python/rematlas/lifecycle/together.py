@@ -1,9 +1,9 @@
-"""Lets all ranks whose collectives a module runs take the same course in each step.
+"""Makes all ranks that run a module's collectives agree on one Course in each step.
 
 A plan runs collectives in another order than the original, and runs some of them twice. If one rank ran the
 plan and another rank the original, they would wait for each other without end, or exchange wrong data. So
-before each forward of such a module its ranks tell each other, through the store of the process group, what
-they can do.
+before each forward of such a module, each rank tells the other ranks which courses it can take, through the
+store of the process group.
 """
 
 import contextlib
@@ -22,14 +22,14 @@ from .. import ranks
 
 log = logging.getLogger("rematlas")
 numbers = itertools.count()  # numbers of the planned modules of this process, which are the same on all ranks
-MOST_WAIT = datetime.timedelta(seconds=30)  # for ranks that leave the plan, too
-MOST_UNEQUAL = 3  # after so many forwards in a row with unequal plans, the ranks refuse the step
+MOST_WAIT = datetime.timedelta(seconds=30)  # the longest wait for other ranks to leave the plan
+MOST_UNEQUAL = 3  # the number of forwards in a row with unequal plans after which ranks refuse
 UNEQUAL = (
     "the ranks that exchange data have different plans, because their steps have other ops or sizes, or"
     " because apply got other arguments: give it the same budget and options on all ranks"
 )
-TELLS_BESIDE = 1 << 48  # above the sum of the digests of up to 65,536 plans
-FIELD = 12  # bits of the sum in which the ranks count themselves by their Course
+TELLS_BESIDE = 1 << 48  # a flag of ranks that tell `beside`; above the sum of 65,536 digests
+FIELD = 12  # bits for each Course in the number that counts the ranks by Course
 
 
 class Course(enum.IntEnum):
@@ -51,10 +51,11 @@ COUNTED = (Course.ORIGINAL, Course.RECORDED, Course.UNCOMPARED, Course.COMPARED,
 
 @dataclasses.dataclass(frozen=True)
 class Told:
-    """What a rank tells the others before a forward, and what all of them agree on. `plan`: a text that is
-    equal on ranks with the same plan. `why`: the reason for REFUSED. `beside`: of all ranks, the most. If the
-    rank has recorded such a step, the bytes of the tensors that did not belong to it; if the rank has a plan,
-    the bytes by which the plan is too large beside them."""
+    """The facts that a rank tells the others before a forward, and the facts that all of them agree on.
+    `plan`: a text that is equal on ranks with the same plan. `why`: the reason for REFUSED. `beside`: the
+    largest number that any rank tells. A rank that has recorded such a step tells the bytes of the tensors
+    that did not belong to it. A rank with a plan tells the bytes by which the plan is too large beside these
+    tensors."""
 
     course: Course
     plan: str = ""
@@ -72,9 +73,9 @@ class Together:
         self.unequal = 0  # forwards in a row whose ranks have unequal plans
         self.groups = []  # names of the process groups, in the order in which the step was seen to use them
         self.meetings = 0  # how often the ranks have told each other their course
-        self.failed_at = None  # `begun` when the forward after the last meeting raised an error
-        self.has_kept = False  # that forward has kept all that it had gathered
-        self.tries_again = False  # the present forward is that forward, tried again
+        self.failed_at = None  # `begun()` when the forward after the last meeting raised an error
+        self.has_kept = False  # that forward has kept all parameters that it had gathered
+        self.tries_again = False  # the present forward is a second try of that forward
         self.last = None  # what the ranks agreed on last, and how many collectives had begun until then
 
     @property
@@ -100,8 +101,8 @@ class Together:
                 self.note(group for group in before if after.get(group) != before[group])
 
     def runs_collectives(self, recording) -> bool:
-        """Says whether a step that was recorded from shapes runs collectives. If so, it is not planned: each
-        rank would plan alone."""
+        """Says whether a step that was recorded from shapes runs collectives. If so, it is not planned,
+        because each rank would plan alone."""
         if recording.groups():
             log.warning(
                 "rematlas: the step exchanges data with other ranks, so it is not planned from shapes"
@@ -109,17 +110,17 @@ class Together:
         return bool(recording.groups())
 
     def shared(self, plan, options, frames, *more) -> ranks.Shared:
-        """Returns the plan that this rank shares with others, see ranks.Shared. `more`: what the plan depends
-        on, too."""
+        """Returns the plan that this rank shares with others, see ranks.Shared. `more`: further facts that
+        the plan depends on."""
         asked = [str(options.budget), options.solver, options.config, options.time_limit, options.wire_weight]
         seconds = 60 + 3 * options.time_limit
         return ranks.Shared(self.key, plan, json.dumps([*asked, frames, *more]), seconds, options.solver)
 
     def keeps_from_plan(self, call_plan, call) -> bool | None:
         """Called before each forward, when this rank has decided which course it can take. Says whether this
-        rank must run the original although it has a plan or would record the step, because other ranks
-        cannot. If a rank refuses the step, all ranks refuse it. If the plan is too large on one rank, all
-        ranks make a smaller one; the result is then None, and the ranks must agree again."""
+        rank must run the original although it has a plan or would record the step, because another rank
+        cannot do so. If a rank refuses the step, all ranks refuse it. If the plan is too large on one rank,
+        all ranks make a smaller one; the result is then None, and the ranks must agree again."""
         mine = call_plan.state.course(call)
         plan = call_plan.plan.digest() if mine > Course.RECORDED else ""
         told = Told(mine, plan, self.of_rank(call_plan.reason), call_plan.state.beside(call))
@@ -165,8 +166,8 @@ class Together:
         return f"rank {dist.get_rank()}: {why}"
 
     def leave_plan(self, why) -> None:
-        """Called when the plan cannot run a step of this rank. Waits until all ranks have come here, so that
-        all of them run the original. Raises RuntimeError if one does not come, since it runs the plan."""
+        """Called when the plan cannot run a step of this rank. Waits until all ranks have come here, so all
+        of them run the original. Raises RuntimeError if a rank does not come, because it runs the plan."""
         for group in self.groups:
             process_group = dist.distributed_c10d._resolve_process_group(group)
             size, store = process_group.size(), ranks.store()
@@ -199,13 +200,15 @@ class Together:
         return told
 
     def note_failed(self, has_kept) -> None:
-        """Called when a forward has raised an error. `has_kept`: it has kept all that it had gathered."""
+        """Called when a forward has raised an error. `has_kept`: it has kept all parameters that it
+        gathered."""
         self.failed_at, self.has_kept = self.begun(), has_kept
 
     def is_tried_again(self, begun, failed_at) -> bool:
-        """Says whether the forward after the last meeting failed and is tried again, while the other ranks
-        may be waiting in its next collective: if it failed before its first collective, or if it has kept
-        what it had gathered, and this rank has begun nothing since."""
+        """Says whether the present forward is a second try of the forward after the last meeting. That
+        forward failed, and the other ranks may be waiting in its next collective. This rank must have begun
+        no collective since the meeting; or none since the failure, if the forward kept what it had
+        gathered."""
         at_meeting = self.last[1]
         return failed_at is not None and begun == (failed_at if self.has_kept else at_meeting)
 
@@ -218,7 +221,7 @@ class Together:
         process_group = dist.distributed_c10d._resolve_process_group(group)
         size, store, course = process_group.size(), ranks.store(), told.course
         place = self.place(group, self.meetings)
-        if course is Course.REFUSED:  # told by its reason, and counted as ORIGINAL
+        if course is Course.REFUSED:  # REFUSED is told by its reason, and counted as ORIGINAL
             store.set(place + "why", told.why)
         own_beside = f"{place}beside/{process_group.rank()}"
         if told.beside:
@@ -275,8 +278,8 @@ def plan_smaller(call_plan, too_many) -> None:
 
 
 def counts_of_collectives() -> dict[str, int]:
-    """Returns by the name of each process group how many collectives it has begun. Groups that do not count
-    their collectives are left out."""
+    """Returns the number of collectives that each process group has begun, by the group's name. Groups that
+    do not count their collectives are left out."""
     counts = {}
     for group in dist.distributed_c10d._world.pg_map:
         with contextlib.suppress(RuntimeError):
@@ -285,9 +288,9 @@ def counts_of_collectives() -> dict[str, int]:
 
 
 def is_there_within(timeout, store, key) -> bool:
-    """Waits until the store has the key. Returns False if it has not after this time. `Store.wait` would keep
-    the store's connection from the thread that publishes this rank's plan, for which another rank may be
-    waiting before it comes here."""
+    """Waits until the store has the key. Returns False if the store does not have the key after this time.
+    `Store.wait` is not used: it would block the store for the thread that publishes this rank's plan, while
+    another rank may wait for that plan before it comes here."""
     end, pause = time.monotonic() + timeout.total_seconds(), 0.0002
     while not store.check([key]):
         if time.monotonic() > end:

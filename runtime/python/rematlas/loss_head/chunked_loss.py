@@ -41,7 +41,7 @@ from .heads import Sums, check_leaves, is_plain_linear, made_head
 from .losses import CrossEntropy, TokenLoss, cross_entropy_of
 
 AUTO = "auto"
-TENSORS_OF_LOGITS = 3  # at once in the cross entropy: the log of the softmax, and two gradients
+TENSORS_OF_LOGITS = 3  # held at once by the cross entropy: the log of the softmax, and two gradients
 
 
 def chunked_loss(
@@ -52,9 +52,9 @@ def chunked_loss(
 
     `hidden` has the shape (..., width) and `targets` the same leading dimensions; the result is one number.
     `head`: a torch.nn.Module from (tokens, width) to (tokens, vocabulary) that treats each token by itself,
-    in most models a torch.nn.Linear. It stays where it is, and its weight may be that of the embedding.
-    `chunks`: the number of chunks; "auto" takes the smallest power of two with which the logits of a chunk
-    and their gradients take no more memory than the head's parameters.
+    in most models a torch.nn.Linear. It stays a part of the model, and may share its weight with the
+    embedding. `chunks`: the number of chunks; "auto" takes the smallest power of two with which the logits of
+    a chunk and their gradients take no more memory than the head's parameters.
 
     `loss`: "mean" or "sum" for the cross entropy with `ignore_index` and `label_smoothing`. "mean" is the
     mean over all targets of all chunks that are not ignored. With `upcast`, logits of fewer bits become f32
@@ -62,8 +62,8 @@ def chunked_loss(
     one number. Such a callable needs `reduction`: "sum" if the loss of all tokens is the sum of the losses of
     their parts, "mean" if it is their mean, weighted by the number of tokens in each part.
 
-    `ChunkedLoss.differences` says how the results differ from those of the plain computation. There is no
-    gradient of a gradient. Raises TypeError and ValueError, which say what is expected.
+    `ChunkedLoss.differences` says how the results differ from those of the plain computation. Second
+    derivatives are not possible. Raises TypeError and ValueError, which say what is expected.
     """
     if not isinstance(head, torch.nn.Module):
         raise TypeError(
@@ -173,7 +173,7 @@ def autocast_on(device) -> Autocast | None:
 
 @dataclasses.dataclass(frozen=True)
 class Work:
-    """What one call of a ChunkedLoss computes, and how."""
+    """The computation of one call of a ChunkedLoss."""
 
     head: torch.nn.Module
     loss: typing.Any  # CrossEntropy or TokenLoss

@@ -2,10 +2,10 @@
 computes logits and loss.
 
 The code of the model's forward runs unchanged, but the head in it returns a stand-in for the logits
-(`LogitsToCome`). The loss function is replaced by one that gets the stand-in and computes head and loss by
-chunks. So the only assumption is that the model's code calls the module that `get_output_embeddings()`
-returns, and then `loss_function`. A trial on three tokens, without the model's body, checks beforehand that
-this is so and that the loss is the same.
+(`LogitsToCome`). The loss function is replaced by a function that gets the stand-in and computes head and
+loss by chunks. The model's code must only call the module that `get_output_embeddings()` returns, and then
+`loss_function`. A trial on three tokens, without the model's body, checks beforehand that the code does this
+and that the loss is the same.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from .losses import CrossEntropy
 
 BY_HAND = "compute its head and loss by rematlas.chunked_loss in its forward, and leave chunk_loss out"
 TRIED = 3  # tokens
-CLOSE = 2e-2  # the logits of a trial may be rounded to bf16
+CLOSE = 2e-2  # the relative tolerance of a trial's loss, because logits may be rounded to bf16
 
 
 class ChunkedForward:

@@ -1,10 +1,11 @@
-"""How the original of a module runs, and in which form it is recorded.
+"""The form in which the original of a module runs and is recorded.
 
-A plain module is recorded as it is. A module whose parameters are DTensors is recorded in its own form:
-parameters are made from their parts on this rank, so that all ops of the step work on plain tensors of this
-rank. FSDP2 gathers parameters by hooks that change the size of storages, which no recording sees. In the own
-form the parameters are gathered by functional collectives, which are ops of the plan: the plan decides when
-they are gathered, freed and gathered again. Parameters, state_dict and optimizers stay as they are.
+A plain module is recorded as it is. A module whose parameters are DTensors is recorded in a form that is
+called its own form: parameters are made from their parts on this rank, so all ops of the step work on plain
+tensors of this rank. FSDP2 gathers parameters by hooks that change the size of storages, which no recording
+sees. In the own form the parameters are gathered by functional collectives, which are ops of the plan: the
+plan decides when they are gathered, freed and gathered again. A gathered parameter is called a whole.
+Parameters, state_dict and optimizers stay as they are.
 """
 
 import contextlib
@@ -34,12 +35,12 @@ class PlainForm:
 
     def __init__(self, module):
         self.module = module
-        # By group: what a forward had gathered that failed before it let any of it go, and the versions of
-        # the shards. FSDP2 keeps gathered weights, too.
+        # For each group: the wholes of a forward that failed before it freed any of them, and the versions of
+        # the shards. (FSDP2 keeps its gathered weights by itself.)
         self.left_over = {}
 
     def keeps_what_it_gathered(self) -> bool:
-        """Says whether the forward that has failed just now gathers nothing again if it is tried again."""
+        """Says whether a second try of the forward that has just failed would gather nothing again."""
         return (self.reduces and not self.is_own) or bool(self.left_over)
 
     def run_original(self, args, kwargs):
@@ -50,13 +51,13 @@ class PlainForm:
         return self.run_original(args, kwargs)
 
     def run_again(self, args, kwargs, state, tensors):
-        """Runs a step of the original whose forward a plan has run. `tensors`: those that the plan was given;
-        they take the gradients."""
+        """Runs a step of the original whose forward a plan has run. `tensors`: the tensors that the plan was
+        given, which get the gradients."""
         return self.module.forward(*args, **kwargs)
 
     def recorded_forward(self, watch, bound, refuse):
         """Returns the forward to record. `bound`: the tensors of the step, in the order of `watch.names`.
-        `refuse` takes a reason, if the step cannot be recorded and a later one can."""
+        `refuse` is called with the reason if this step cannot be recorded but a later one can."""
         return self.module.forward
 
     def parts_of_output(self, output):
@@ -64,7 +65,7 @@ class PlainForm:
         return output, ()
 
     def parts_from_shapes(self, output):
-        """Returns the output with parts in place of its DTensors, in a step that no caller gets."""
+        """Returns the output of a step that no caller gets, with parts in place of its DTensors."""
         return output
 
     def process_groups(self) -> list:
@@ -92,7 +93,7 @@ class ShardedForm(PlainForm):
         super().__init__(module)
         self.outputs = OutputForms()
         self.last = None  # the newest OwnStep whose backward is not over
-        self.joined = None  # the OwnStep that the next one joins
+        self.joined = None  # the OwnStep with an open forward that the next OwnStep joins
         self.step = None  # the OwnStep whose forward or backward runs
         self.states = fsdp.states_in(module)
         for _, state in self.states:
@@ -175,7 +176,7 @@ class ShardedForm(PlainForm):
 
 
 class Packed:
-    """A saved tensor that is a view of a gathered parameter, which is gathered again for the backward."""
+    """A saved tensor that is a view of a whole, which is gathered again for the backward."""
 
     def __init__(self, group, place, tensor):
         part = local_of(tensor)
@@ -190,14 +191,15 @@ class Packed:
 
 class OwnStep:
     """One step of the own form. `places`: (dictionary, name) of the module's parameters. `bound`: the tensors
-    of the step, in the same order at first. `joins`: the OwnStep whose forward is open. One backward may run
-    both, and FSDP2 then adds their gradients before it reduces them."""
+    of the step; the first ones belong to `places`, in the same order. `joins`: an OwnStep whose forward is
+    open, or None. If one backward runs both steps, their gradients are added before they are reduced, as
+    under FSDP2."""
 
     def __init__(self, form, places, bound, refuse, joins=None):
         self.form = form
         self.refuse = refuse
         self.wholes = []  # (dictionary, name, parameter, part) of DTensors that FSDP2 does not handle
-        self.storages = {}  # (group, place) by the storage of a gathered parameter
+        self.storages = {}  # (group, place) by the storage of a whole
         self.begun_in = torch._C._current_graph_task_id()  # see is_backward
         parts = {id(entries[name]): part for (entries, name), part in zip(places, bound)}
         self.groups = {
@@ -216,7 +218,7 @@ class OwnStep:
             wholes, versions = form.left_over.pop(group.group, (None, None))
             group.left_over = wholes if versions == group.versions() else None
             group.begun_in = self.begun_in
-        self.has_let_go = False  # the forward of a module is over, and its parameters are not whole any more
+        self.has_let_go = False  # the forward of a module is over, so its wholes are freed
         gathered = {
             id(parameter.sharded_param)
             for groups in self.groups.values()
@@ -273,8 +275,8 @@ class OwnStep:
 
     def noting(self, parameter):
         """Returns a function that takes the gradient of a DTensor, notes its form, and returns its part on
-        this rank. A form that is not expected is known from the next step on; this step gives the gradient
-        to the parameter itself."""
+        this rank. An unexpected form is expected from the next step on; in this step the gradient goes
+        directly to the parameter."""
 
         def local_gradient(gradient):
             part = gradient._local_tensor
@@ -292,8 +294,8 @@ class OwnStep:
         return local_gradient
 
     def packing(self):
-        """Returns a context in which the backward does not keep gathered parameters: it gathers them again,
-        as FSDP2 does. A plan is not bound by this."""
+        """Returns a context in which autograd keeps no wholes for the backward, which gathers them again as
+        FSDP2 does. A plan may keep them."""
         if not self.groups:
             return contextlib.nullcontext()
 

@@ -23,15 +23,15 @@ def states_in(module) -> list:
 
 
 def groups_of(state) -> list:
-    """Returns the FSDPParamGroups of a state. Each of them is gathered at once."""
+    """Returns the FSDPParamGroups of a state. The parameters of a group are gathered together."""
     if hasattr(state, "_fsdp_param_groups"):
         return list(state._fsdp_param_groups)
     return [] if state._fsdp_param_group is None else [state._fsdp_param_group]
 
 
 def is_within_another(module) -> bool:
-    """Says whether FSDP2 handles a module around this one, and so gathers the parameters before the module
-    is called."""
+    """Says whether FSDP2 handles a module around this one. If so, it gathers the parameters before this
+    module is called."""
     state = state_of(module)
     return state is not None and state._is_root is False
 
@@ -53,7 +53,7 @@ def gradient_type(group, parameter):
 
 def padded_part(parameter):
     """Returns the part of a parameter on this rank, with zeros up to the size of the largest part. The
-    padding lies behind the part, in the same memory. `parameter`: an FSDPParam."""
+    padding follows the part in the same memory. `parameter`: an FSDPParam."""
     part, padded = parameter.sharded_param._local_tensor, parameter._sharded_param_data
     if padded.untyped_storage()._cdata != part.untyped_storage()._cdata:
         parameter.reset_sharded_param()  # the program has set another tensor
@@ -124,7 +124,8 @@ def trained(group) -> list:
 
 
 class LeftAlone(typing.NamedTuple):
-    """Why FSDP2 itself runs a call. `how`: of which kind the call is. `advice`: what leads to a plan."""
+    """Why FSDP2 itself runs a call. `how`: a description of such calls. `advice`: how to get a plan for
+    them."""
 
     how: str
     advice: str
@@ -158,9 +159,9 @@ def facts_of_gathered(group) -> list:
 
 def left_alone(state, gathered) -> LeftAlone | None:
     """Says why FSDP2 itself must run the call that begins; None if a plan can run it. Frees weights that are
-    still gathered, since the plan gathers them. All ranks must call this, because a rank that gathers and a
-    rank that does not would exchange wrong data. `gathered`: facts_of_gathered of each group when the last
-    forward of its module by FSDP2 was over."""
+    still gathered, because the plan gathers them itself. All ranks must call this, because a rank that
+    gathers and a rank that does not would exchange wrong data. `gathered`: the `facts_of_gathered` of each
+    group at the end of the last forward that FSDP2 ran for the group's module."""
     why = why_never_now(state)
     if why:
         return LeftAlone(f"in which {why}", "leave this option of FSDP2 out")
@@ -187,9 +188,9 @@ def left_alone(state, gathered) -> LeftAlone | None:
                 "with hooks on parameters that FSDP2 does not call (register_hook)",
                 "use register_post_accumulate_grad_hook",
             )
-        if not group.is_sharded:  # since an evaluation, for example
+        if not group.is_sharded:  # still gathered, for example after an evaluation
             if gathered.get(group) != facts_of_gathered(group):
-                return CHANGED  # FSDP2 does not gather them again
+                return CHANGED  # FSDP2 would use them as they are
             group.reshard()
     return None
 
@@ -201,7 +202,7 @@ def holds_gradient(parameter) -> bool:
 
 
 def with_cast_inputs(state, args, kwargs):
-    """Returns the arguments as the policy of mixed precision wants them."""
+    """Returns the arguments, cast as FSDP2's mixed precision policy requires."""
     policy = state._mp_policy
     if not (policy.cast_forward_inputs and policy.param_dtype):
         return args, kwargs
@@ -224,7 +225,7 @@ def cast(values, dtype):
 
 
 def on_device(state, args, kwargs):
-    """Returns the arguments on the device of the root module, where FSDP2 moves them."""
+    """Returns the arguments on the device of the root module, to which FSDP2 moves them."""
     from torch.distributed.utils import _to_kwargs
 
     if state._device.type == "cpu" or not (args or kwargs):
@@ -253,8 +254,8 @@ class Attributes:
 
 
 class Hooks:
-    """Stands in place of FSDP2's two hooks of a module. In a step of the module's own form, the form gathers
-    the parameters; in any other step FSDP2's hooks run. `form`: the ShardedForm. For the module of the form
+    """Replaces FSDP2's two hooks of a module. In a step of the module's own form, the form gathers the
+    parameters; in any other step FSDP2's hooks run. `form`: the ShardedForm. For the module of the form
     itself the hooks do nothing, because the form calls `before` and `after`."""
 
     def __init__(self, form, module, state):
@@ -330,7 +331,7 @@ def without_streams():
 
 
 def note_parts(module) -> None:
-    """Called when all parameters of the module have new parts, which need no padding again."""
+    """Called when all parameters of the module have new parts, which already have their padding."""
     for _, state in states_in(module):
         for group in groups_of(state):
             group._reset_sharded_params = True

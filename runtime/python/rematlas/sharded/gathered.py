@@ -1,6 +1,7 @@
 """Gathers the parameters of a module under fully_shard, and reduces their gradients, by plain functional
-collectives that a plan can run. The sums have the same bits as FSDP2's, because gradients are put into one
-tensor in the same order and are reduced by the same collective."""
+collectives that a plan can run. A gathered parameter is called a whole. The sums have the same bits as
+FSDP2's, because gradients are put into one tensor in the same order and are reduced by the same
+collective."""
 
 import torch
 
@@ -13,7 +14,7 @@ ALONE = 4 << 20  # a parameter of at least this many bytes is gathered by its ow
 
 
 class Gathered(torch.autograd.Function):
-    """The whole parameters of a group from the shards of all ranks. The backward reduces their gradients."""
+    """The wholes of a group, made from the shards of all ranks. The backward reduces their gradients."""
 
     @staticmethod
     def forward(context, group, *shards):
@@ -33,8 +34,8 @@ class Gathered(torch.autograd.Function):
 
 
 class Inputs(torch.autograd.Function):
-    """The inputs of a module, as they are. FSDP2 has such a node for each group of parameters, and without it
-    autograd would sum the gradients of tensors with several uses in another order."""
+    """Returns the inputs of a module unchanged. FSDP2 has such a node for each group of parameters; without
+    it autograd would sum the gradients of tensors with several uses in another order."""
 
     @staticmethod
     def forward(context, *inputs):
@@ -62,8 +63,8 @@ def with_node(args, kwargs):
 
 class GroupInStep:
     """A group of parameters in one step of the own form. `group`: an FSDPParamGroup. `shards`: the parts of
-    its parameters on this rank, each a Part if it is trained. `storages` finds parameters by the memory of
-    their wholes, while the forward of the module runs."""
+    its parameters on this rank, each a Part if it is trained. `storages`: while the forward of the module
+    runs, (group, place) by the storage of each whole."""
 
     def __init__(self, group, shards, storages, histories):
         self.group = group
@@ -75,15 +76,15 @@ class GroupInStep:
         self.entered = None  # the wholes, while the forward of the module runs
         self.left_over = None  # the wholes of a forward that failed and is tried again
         self.begun_in = -1  # see is_backward
-        # The histories of the attributes, from the first call of the module on. By them autograd adds the
-        # gradients of several calls before they are reduced, as under FSDP2.
+        # The autograd histories of the attributes in the first call of the module. Later calls use them too,
+        # so autograd adds the gradients of all calls before they are reduced, as under FSDP2.
         self.histories = histories
         self.noted = []
 
     # Wholes.
 
     def gather(self, shards) -> list:
-        """Returns the whole parameters, plain tensors."""
+        """Returns the wholes of the parameters, as plain tensors."""
         if self.left_over is not None:
             wholes, self.left_over = self.left_over, None
             return wholes
@@ -132,8 +133,8 @@ class GroupInStep:
     # Forward and backward of the module.
 
     def enter(self) -> None:
-        """Gathers the parameters, and sets the attributes of the modules. In a backward, a checkpoint is
-        about to run the forward again."""
+        """Gathers the parameters, and sets the attributes of the modules. Within a backward, it is called
+        when a checkpoint runs the forward again."""
         again = is_backward(self.begun_in)
         if self.histories:
             wholes = self.gathered_again() if again else self.gather(self.detached_shards())
@@ -141,7 +142,7 @@ class GroupInStep:
         else:
             wholes = Gathered.apply(self, *self.shards)
             made = [self.as_attribute(whole, parameter) for whole, parameter in zip(wholes, self.parameters)]
-            if torch.is_grad_enabled():  # it is not within a checkpoint of the reentrant kind
+            if torch.is_grad_enabled():  # False within a reentrant checkpoint
                 self.histories += [
                     ops.history_of(tensor) if tensor.requires_grad else None for tensor in made
                 ]
@@ -165,7 +166,8 @@ class GroupInStep:
 
     @staticmethod
     def with_history(whole, parameter, history):
-        """Returns the tensor that modules see in a further call."""
+        """Returns the tensor that modules see in a later call: the whole, with the history of the first
+        call."""
         spec = fsdp.spec_of_whole(parameter)
         tensor = whole.detach() if spec is None else dtensor(whole.detach(), spec)
         if history is not None:
@@ -190,7 +192,7 @@ class GroupInStep:
         """Returns the wholes in the backward. They are gathered for the first caller, and kept until the
         gradients of the group are reduced."""
         if self.again is None:
-            with torch.enable_grad():  # so that a recording knows that the ops ran in the forward before
+            with torch.enable_grad():  # so a recording takes the ops for repeated ops of the forward
                 self.again = self.gather(self.detached_shards())
         return self.again
 
@@ -251,13 +253,13 @@ class GroupInStep:
 
 
 def expect_gradients(tensor, dtype) -> None:
-    """Lets autograd give the tensor gradients of this type; of any type if it is None."""
+    """Makes autograd accept gradients of this type for the tensor; of any type if `dtype` is None."""
     if tensor.requires_grad and dtype is not tensor.dtype:
         ops.expect_gradient(tensor, tensor.size(), dtype)
 
 
 def is_backward(begun_in: int) -> bool:
-    """Says whether a backward runs. A forward of a module within it is one of a checkpoint. `begun_in`: the
-    backward within which the forward of the step has begun, because the original runs a planned step again;
-    -1 otherwise."""
+    """Says whether the code runs within a backward other than `begun_in`. A module's forward there is a
+    checkpoint's rerun. `begun_in`: the backward within which the forward of the step began (the original runs
+    a planned step again there); -1 if there is none."""
     return torch._C._current_graph_task_id() != begun_in

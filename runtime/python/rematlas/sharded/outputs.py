@@ -53,14 +53,14 @@ class OutputPart(torch.autograd.Function):
 
 
 class OutputForms:
-    """What backwards have shown about the gradients of a module's outputs."""
+    """The facts that backwards have shown about the gradients of a module's outputs."""
 
     def __init__(self):
         self.known = {}  # (spec of the gradient, size of its part) by position and spec of the output
 
     def parts(self, output):
-        """Returns the output with the parts of its DTensors, and their OutputForms. Returns the output itself
-        and None if the gradient of a DTensor is not known yet; the backward to come shows it."""
+        """Returns the output with the parts of its DTensors, and their OutputForms. If the gradient of a
+        DTensor is not known yet, returns the output itself and None; the next backward notes the gradient."""
         template, tensors = structure.flatten(output)
         forms, is_known = [], True
         for place, tensor in enumerate(tensors):

@@ -19,13 +19,13 @@ def is_dtensor(tensor) -> bool:
     return module is not None and isinstance(tensor, module.DTensor)
 
 
-# Functions that return the part of a parameter with the padding that makes it as large as on any other rank,
-# by parameter. Parts that FSDP2 has made have such a padding.
+# For each parameter with a padding, which only FSDP2 makes: a function that returns the part on this rank,
+# padded to the size of the largest part.
 padded_parts = WeakTensorKeyDictionary()
 
 
 def part_of(tensor):
-    """Returns the part of a DTensor on this rank, with its padding, and any other tensor itself."""
+    """Returns the part of a DTensor on this rank, with its padding. Returns any other tensor itself."""
     if not is_dtensor(tensor):
         return tensor
     padded = padded_parts.get(tensor)
@@ -52,8 +52,8 @@ class Gradients:
         self.known = WeakTensorKeyDictionary()  # (spec, size of the part) by parameter
 
     def note(self, parameter, spec, size) -> bool:
-        """Notes the form of a gradient. Returns whether Parts of the parameter take such a gradient already.
-        Raises RuntimeError if an earlier step gave the gradient other placements."""
+        """Notes the form of a gradient. Returns whether a Part of the parameter already accepts such a
+        gradient. Raises RuntimeError if an earlier step gave the gradient other placements."""
         was_expected = size == self.size_of(parameter)
         known, _ = self.known.setdefault(parameter, (spec, size))
         if known.placements != spec.placements:
@@ -91,8 +91,8 @@ class Part(torch.autograd.Function):
 
 
 class Whole(torch.autograd.Function):
-    """A DTensor with a given part. `local_gradient` takes its gradient, and returns the part of it on this
-    rank."""
+    """A DTensor with a given part. `local_gradient` takes the gradient of the DTensor, and returns the
+    gradient's part on this rank."""
 
     @staticmethod
     def forward(context, part, spec, local_gradient):
@@ -105,9 +105,9 @@ class Whole(torch.autograd.Function):
 
 
 def parts_of(tensors) -> list:
-    """Returns the tensors of a step that begins: of each parameter that is a DTensor and requires a gradient
-    a Part, of any other DTensor its part, and of any other tensor the tensor itself. A tensor that occurs
-    several times has one result."""
+    """Returns the tensors of a step that begins: a Part for each DTensor parameter that requires a gradient,
+    the part on this rank for any other DTensor, and any other tensor itself. A tensor that occurs several
+    times has one result."""
     made = {}
     for tensor in tensors:
         if id(tensor) not in made:

@@ -1,8 +1,9 @@
 """Turns calls that bypass the dispatcher into ops, so that they are recorded, planned and rerun like other
 ops.
 
-what = remember("the kernel and its arguments that are no tensors", run)   # run(read, written) returns
-tensors results = as_op(what, read, written)
+    # `run(read, written)` returns tensors
+    what = remember("the kernel and its arguments that are no tensors", run)
+    results = as_op(what, read, written)
 """
 
 import json
@@ -41,8 +42,8 @@ def remember(what: str, function) -> str:
 
 
 def as_op(what: str, read: list, written: list, draws: bool = False) -> list:
-    """Runs the stored function as an op. `draws`: whether the function may draw random numbers from torch's
-    generators."""
+    """Runs the function that is stored under `what` as an op. `draws`: whether the function may draw random
+    numbers from torch's generators."""
     return (ops.unseen_with_draws if draws else ops.unseen)(what, read, written)
 
 
@@ -77,13 +78,13 @@ def unwatched():
 
 
 def are_shapes_alone() -> bool:
-    """Says whether a step is being recorded from shapes, so that its tensors have no memory."""
+    """Says whether a step is being recorded from shapes; if so, its tensors have no memory."""
     return any(recording.is_open() and recording.is_from_shapes for recording in list(recordings))
 
 
 def refuse(why: str) -> None:
     """Refuses the recording, because the step has a call that bypasses the dispatcher and cannot be made an
-    op. If the step is recorded from shapes, raises RuntimeError, so that the call does not run."""
+    op. If the step is recorded from shapes, the call cannot run, so this function raises RuntimeError."""
     if are_shapes_alone():
         raise RuntimeError(f"rematlas: {why}")
     for recording in list(recordings):

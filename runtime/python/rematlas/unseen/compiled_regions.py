@@ -67,8 +67,8 @@ def why_no_op(graph, inputs) -> str:
 
 
 class Region:
-    """A compiled graph and its inputs: the values of those that are not tensors, and "w" or "r" for each
-    tensor, depending on whether the graph writes to it."""
+    """A compiled graph and its inputs: the value of each input that is not a tensor; for each tensor "w" if
+    the graph writes to it, otherwise "r"."""
 
     def __init__(self, graph, inputs, run):
         self.graph = graph

@@ -108,8 +108,8 @@ class Launch:
 
 
 def check_memory(read, written) -> None:
-    """Raises NoOp if the kernel writes to a tensor that shares memory with another argument. The values that
-    the kernel reads there depend on the order in which its threads run."""
+    """Raises NoOp if the kernel writes to a tensor that shares memory with another argument, because the
+    values that the kernel reads there would depend on the order of its threads."""
     with calls.unwatched():
         places = [tensor.untyped_storage().data_ptr() for tensor in (*written, *read)]
     if any(places.count(place) > 1 for place in places[: len(written)]):

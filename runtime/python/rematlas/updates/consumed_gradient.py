@@ -13,7 +13,7 @@ class ConsumedGradient(torch.Tensor):
 
     spent = False  # optimizer.step() has been called since the backward
     zeroed = False  # the stand-in was zeroed in place after optimizer.step()
-    found_inf = None  # under a GradScaler: whether gradients were not finite, so that no update was made
+    found_inf = None  # under a GradScaler: whether gradients were not finite; if so, nothing was updated
 
     @staticmethod
     def __new__(cls, parameter):

@@ -122,8 +122,8 @@ class ConsumedStep:
         self.raise_fault()
 
     def change_since_backward(self) -> str:
-        """Returns what has changed since the backward and would have changed the updates; empty if nothing
-        has."""
+        """Returns the change since the backward that would have changed the updates; empty if there is
+        none."""
         if self.rule.options() != self.options_read:
             return (
                 "options of the optimizer (lr, ...) were changed between the forward and optimizer.step():"
@@ -162,7 +162,7 @@ class ConsumedStep:
             )
 
     def end(self) -> None:
-        """Ends the step. Removes the stand-ins, so that the optimizer finds no gradients and does nothing."""
+        """Ends the step. Removes the stand-ins: the optimizer finds no gradients and does nothing."""
         self.give_back()
         self.is_done = False
 

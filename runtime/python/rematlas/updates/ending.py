@@ -43,7 +43,7 @@ class Ending:
         self.answer = None
 
     def settle(self, solver) -> str:
-        """Called when planning has ended. Returns why there is no plan; empty if there is one."""
+        """Called when planning has ended. Returns the reason if there is no plan; empty if there is one."""
         if self.answer is None:
             self.answer = self.plan.answer()
         if self.answer.infeasible is not None:
@@ -117,9 +117,9 @@ class Endings:
         return step_plan.endings[role]
 
     def prepare(self, context, step_plan, role, groups, makes_missing) -> str:
-        """Binds the ending. Returns why the ending cannot run; empty if it can. If the ending no longer fits
-        together with the other tensors on the device, drops it. The caller then plans a new one: for this
-        step if the step has no other plan, otherwise for the next step. Raises NoEnding."""
+        """Binds the ending. Returns why the ending cannot run; empty if it can. If the ending does not fit in
+        memory beside the other tensors on the device any more, drops it. The caller then plans a new ending:
+        for this step if the step has no other plan, otherwise for the next step. Raises NoEnding."""
         ending = step_plan.endings[role]
         why = ending.settle(context.options.solver)
         if why:
@@ -145,8 +145,8 @@ class Endings:
         )
 
     def plan_directly(self, context, step_plan):
-        """Before a step runs, plans its endings, because no plan without the updates fits. Waits for the
-        plans. Returns the planner's answer, and why there are no plans (empty if there are)."""
+        """Plans the endings of a step before the step runs, because no plan without the updates fits. Waits
+        for the plans. Returns the planner's answer, and the reason if there are no plans (else empty)."""
         groups, fixed = self.rule.groups(context.parameters())
         roles = self.rule.roles()
         for role in roles:
@@ -170,7 +170,7 @@ class Endings:
 
     def take_given(self, context, step_plan, text) -> str:
         """Takes a plan from a file, which includes the updates, as the only plan of the step. Returns why the
-        plan is not for this optimizer; empty if it is."""
+        plan cannot be used with this optimizer; empty if it can."""
         _, fixed = self.rule.groups(context.parameters())
         if text != self.rule.text(Role.UPDATE, fixed):
             return (

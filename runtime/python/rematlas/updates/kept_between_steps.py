@@ -1,5 +1,5 @@
 """The tensors besides parameters that a training keeps between two steps: gradients, and the states of its
-optimizers. In the first steps, in which a budget is checked, these tensors do not exist yet."""
+optimizers. They do not exist yet in the first steps, in which a budget is checked."""
 
 import collections
 import contextlib
@@ -81,5 +81,5 @@ def first_bytes(optimizer, group, parameters) -> int:
     trial = object.__new__(type(optimizer))
     trial.__dict__ = optimizer.__dict__ | {"state": state, "param_groups": [group | changed]}
     with contextlib.suppress(Exception), torch.no_grad():
-        inspect.unwrap(type(optimizer).step)(trial)  # without step hooks of other code
+        inspect.unwrap(type(optimizer).step)(trial)  # skips step hooks of other code
     return sum(state_bytes(state[s], p.device) for s, p in zip(shapes, parameters))

@@ -13,8 +13,8 @@ NUMBERS = ("norm", "found_inf", "inverse_scale", "scale")
 
 
 def number_of_rate(state):
-    """Returns the number of the group whose learning rate this state of a plan is; None for any other state.
-    `state`: its name."""
+    """Returns the number of the optimizer's group if the state with this name is the group's learning rate;
+    None for any other state."""
     if state == "lr":
         return 0
     return int(state[3:]) if state.startswith("lr.") and state[3:].isdigit() else None
@@ -39,7 +39,7 @@ class PlanStates:
         self.copies = copies
         self.rates = {}  # by the number of the group: the tensor from which ops read its learning rate
         self.sums = {}  # by the id of the parameter: the tensor for the sum of its gradients
-        self.numbers = {}  # by name: the tensors of NUMBERS; "norm" is from before the newest clipping
+        self.numbers = {}  # by name: the tensors of NUMBERS; "norm" is the norm before the newest clipping
         self.scale_read = None  # the version of the scaler's scale when the newest forward began
 
     def of_plan(self, plan, role, groups, parameters, makes_missing):
@@ -114,8 +114,8 @@ class PlanStates:
                     kept["step"] = torch.zeros((), dtype=torch.float32, device=parameter.device)
 
     def make_sums(self, parameters) -> None:
-        """Makes the missing sums. If an earlier backward of this step has left a gradient, that gradient
-        becomes the sum, so that no second tensor is needed."""
+        """Makes the missing sums. If an earlier backward of this step has left a gradient, the gradient
+        itself becomes the sum, without a second tensor."""
         for parameter in parameters:
             if id(parameter) not in self.sums and self.can_be_sum(parameter):
                 self.sums[id(parameter)] = parameter.grad

@@ -1,5 +1,5 @@
-"""What a training loop does between a backward and the next forward: the optimizer's step, and the operations
-before it that the user has announced to `apply`."""
+"""The work of a training loop between a backward and the next forward: the optimizer's step, and the
+operations before it that the user has announced to `apply`."""
 
 import enum
 import json
@@ -10,7 +10,7 @@ from .optimizers import described, without_numbers
 
 
 class Role(enum.Enum):
-    """What a plan does with the gradients of a backward."""
+    """The use that a plan makes of the gradients of a backward."""
 
     UPDATE = "update"
     SUM = "sum"
@@ -67,7 +67,7 @@ class UpdateRule:
         return groups, fixed
 
     def ending(self, role) -> dict:
-        """Returns a description, for the compiled part, of what the plan does with the gradients of a
+        """Returns a description, for the compiled part, of the use that the plan makes of the gradients of a
         backward."""
         ending = {"sums": self.accumulate > 1, "updates": role is Role.UPDATE}
         if self.clip_norm is not None and role is Role.UPDATE:

@@ -9,10 +9,10 @@ replaced by a `ConsumedGradient` until `optimizer.step()`, which has nothing lef
 raises an error if the program uses the gradient.
 
 The user can also announce the operations between backward and step: `accumulate` backwards before each step,
-clipping by `clip_norm`, and a `scaler` that multiplies the loss. Then no step has to be watched. Of the
-backwards of a step, all except the last one run by a separate plan, which adds the gradients to sums. The
-sums are the parameters' `.grad`, as usual; they are on the host if the weights are. If the step fits only in
-a plan with its updates, all its plans include them (`StepPlan.is_direct`).
+clipping by `clip_norm`, and a `scaler` that multiplies the loss. Then no step has to be watched. All
+backwards of a step except the last one run by a separate plan, which adds the gradients to sums. The sums are
+the parameters' `.grad`, as usual; they are on the host if the weights are. If the step fits only in a plan
+with its updates, all its plans include them (`StepPlan.is_direct`).
 """
 
 import logging
@@ -43,12 +43,12 @@ class Updates:
         self.states = PlanStates(self.rule, options.copies)
         self.consumed = ConsumedStep(self.rule, self.states)
         self.endings = Endings(self.rule, self.states)
-        # whether steps need not be watched: the user has announced the operations before them, or the plan
-        # moves weights
+        # Whether steps need not be watched: the user has announced the operations before the optimizer's
+        # steps, or the plan moves weights.
         self.is_declared = self.rule.is_announced() or options.copies.moves_weights
         self.refused_for_good = ""  # why the optimizer does all updates itself from now on
         self.refused_this_step = ""  # why the optimizer does the updates of its next step itself
-        self.why = ""  # why the plan of the newest forward does not take the gradients
+        self.why = ""  # why the plan of the newest forward does not use up the gradients
         self.watched = 0  # the number of watched steps that were as expected
         self.forwards = 0  # forwards in train mode since the newest step of the optimizer
         self.replayed = None  # the plan whose gradients the optimizer uses next, and the parameters by name
@@ -137,8 +137,8 @@ class Updates:
         self.open = None
 
     def note_original(self) -> None:
-        """Called when the plan could not run the step that has begun, so that the original runs it and
-        gradients go to `.grad`."""
+        """Called when the original runs the step that has begun, because the plan could not. Gradients then
+        go to `.grad`."""
         self.open = None
 
     def has_hooks(self) -> bool:
@@ -180,8 +180,8 @@ class Updates:
         self.consumed.note_spent()
 
     def after_loading(self, optimizer) -> None:
-        """Called when the optimizer has loaded states, for example because the program goes back to a
-        checkpoint. The program then skips the rest of the present step."""
+        """Called when the optimizer has loaded states, for example from a checkpoint to which the program
+        returns. The program then skips the rest of the present step."""
         self.consumed.note_reloaded()
 
     def watch_step(self, optimizer, has_closure) -> None:
@@ -253,7 +253,7 @@ class Updates:
         return ending.plan, ""
 
     def why_not_now(self, context, step_plan, parameters) -> str:
-        """Returns why the plan may not take the gradients of this step; empty if it may."""
+        """Returns why the plan may not use up the gradients of this step; empty if it may."""
         if self.refused_for_good or self.refused_this_step:
             return self.refused_for_good or self.refused_this_step
         if step_plan.compiled.open_forwards() or (context.several and not self.is_declared):

@@ -1,5 +1,5 @@
-// After every move, the incremental model of copies equals a newly made model, and its memory agrees with the
-// simulator.
+// Tests that after every move the incremental model of copies equals a newly made model, and that its memory
+// agrees with the simulator.
 #include "core/solvers/annealing/planned_copies.h"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ Snapshot snapshot_of(const RunProfile& profile, const PlannedCopies& copies) {
         if (away.tensor < 0) continue;
         const bool gone = away.first != away.behind;
         const std::int64_t behind = !gone                              ? -1
-                                    : away.behind == RunProfile::kNone ? -2  // it never comes back
+                                    : away.behind == RunProfile::kNone ? -2  // the tensor never comes back
                                                                        : copies.place(away.behind);
         now.aways.push_back(
             {away.tensor, copies.place(away.use), gone ? copies.place(away.first) : -1, behind});
@@ -74,7 +74,7 @@ struct Played {
     int states = 0, refused = 0, timed = 0, gone = 0, on_host = 0;
 };
 
-/// Says whether a run needs the value from before an update that has already run. Such a profile is no
+/// Says whether a run needs a value from before an update that has already run. Such a profile is not a valid
 /// schedule, and must exceed every budget.
 bool keeps_what_was_updated(const CopyGraph& graph, const RunProfile& profile) {
     for (int op = 0; op < graph.real_ops; ++op) {
@@ -117,7 +117,7 @@ void expect_played_as_told(const Graph& graph, const CopyGraph& copy_graph, cons
         return away.tensor < 0 || away.first != away.behind;
     });
     played.timed += all_gone && !faster;
-    // The model counts only one copy of the tensors that an update on the host reads.
+    // The model counts only one of the copies of tensors that an update on the host reads.
     if (all_gone && !faster && copy_graph.host.runs.empty()) {
         ASSERT_LE(simulation->time.value, copies.time() + 2) << graph.name << " (copies are rounded)";
     }
@@ -280,7 +280,7 @@ TEST(CopyModel, WhatActivationsAloneComeToIsTheSameWhereMoreMayLeave) {
         const Result<Simulation> before = play(some, profile, copies), now = play(all, same, same_copies);
         if (!before || !now) continue;
         ++played;
-        // `all` makes updates as early as possible, so the memory that they free is free earlier.
+        // `all` makes updates as early as possible, so memory that they free is free earlier.
         EXPECT_LE(now->peak, before->peak) << "seed " << seed;
     }
     EXPECT_GT(gaps, 100U);

@@ -1,4 +1,4 @@
-// After every edit, the incremental memory profile agrees with the simulator.
+// Tests that after every edit the incremental memory profile agrees with the simulator.
 #include "core/solvers/annealing/run_profile.h"
 
 #include <gtest/gtest.h>
@@ -50,8 +50,8 @@ std::int64_t middle_budget(const FlatGraph& flat) {
     return (least_peak(flat).bytes.value + cost_of(flat, required_once(flat)).peak) / 2;
 }
 
-/// Makes random moves and keeps or undoes each at random. Compares the profile with the simulation after
-/// each. With `repeats` a third of the moves are made in all equal blocks at once.
+/// Makes random moves, and keeps or undoes each of them at random. Compares the profile with the simulation
+/// after each move. With `repeats`, a third of the moves are made in all equal blocks at once.
 void walk(const Graph& graph, std::uint64_t seed, int moves, const Repeats* repeats = nullptr) {
     const FlatGraph flat = flatten(graph);
     RunProfile profile(flat, middle_budget(flat), keep_all_sequence(flat));

@@ -1,4 +1,4 @@
-// Properties of every answer of the atlas solver.
+// Tests properties of every answer of the atlas solver.
 #include "core/solvers/atlas/atlas.h"
 
 #include <gtest/gtest.h>
@@ -197,7 +197,7 @@ TEST(Atlas, GivesEqualAnswersForEqualThreads) {
     ASSERT_TRUE(std::holds_alternative<Solution>(first));
     expect_valid(graph, budget, std::get<Solution>(first));
     EXPECT_EQ(std::get<Solution>(first).steps, std::get<Solution>(second).steps);
-    // Several annealers must not be worse than the first of them alone.
+    // Several annealers must not be worse than the first annealer alone.
     const Answer alone = solve(graph, budget, options);
     EXPECT_LE(std::get<Solution>(first).time, std::get<Solution>(alone).time);
 }

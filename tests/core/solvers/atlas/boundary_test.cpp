@@ -1,4 +1,4 @@
-// If forward and backward of a step are compiled apart, each op runs at most once on each side of the
+// Tests steps whose forward and backward are compiled apart. Each op runs at most once on each side of the
 // boundary.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Properties of every answer of atlas with copies to the host.
+// Tests properties of every answer of atlas with copies to the host.
 #include "core/solvers/atlas/copy_search.h"
 
 #include <gtest/gtest.h>
@@ -276,7 +276,7 @@ TEST(AtlasWithCopies, SweepsNeverRiseWithTheBudget) {
     EXPECT_EQ(parse_sweep(sweep_text(*sweep), "s")->curves.front().copies, sweep->curves.front().copies);
 }
 
-/// A sweep has a curve for each pair of a solver and copies that the solver plans.
+/// Returns the curve of a solver with these copies. A sweep has at most one such curve.
 const SweepCurve* curve_of(const Sweep& sweep, const std::string& solver, Offload what) {
     for (const SweepCurve& curve : sweep.curves)
         if (curve.solver == solver && curve.copies.what == what) return &curve;

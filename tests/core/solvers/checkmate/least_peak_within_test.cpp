@@ -82,7 +82,7 @@ TEST(LeastPeakWithin, AgreesWithTheProgrammeThatMinimizesTheTime) {
     EXPECT_EQ(compared, 24 * static_cast<int>(milp_libraries().size()));
 }
 
-/// For these graphs, a bound that looks at one moment at a time does not prove that the answer is optimal.
+/// For these graphs, a bound from one moment at a time does not prove that the answer is optimal.
 TEST(LeastPeakWithin, ProvesOverAnyOrderTooThatNothingBetterIsPossible) {
     for (const auto& [seed, forward_ops] : {std::pair{4, 4}, {1, 5}}) {
         const Graph graph =
@@ -177,7 +177,7 @@ TEST(LeastPeakWithin, EndsAsSoonAsTheBudgetIsDecided) {
                 EXPECT_GE(none.bound, least.bound) << "seed " << seed;
                 EXPECT_LE(none.bound, none.peak) << "seed " << seed;
                 ++refused;
-            }  // otherwise the starting schedule is not in the class
+            }  // an answer without a schedule: the starting schedule is not in the class
         }
     }
     EXPECT_GE(refused, 10 * static_cast<int>(milp_libraries().size()));

@@ -12,7 +12,7 @@
 namespace rematlas {
 namespace {
 
-/// Theorem of section 3 of the DTR paper: with memory of O(sqrt(n)), online eviction runs O(n) ops.
+/// Tests the theorem in section 3 of the DTR paper: with memory of O(sqrt(n)), online eviction runs O(n) ops.
 TEST(Dtr, runs_a_number_of_ops_linear_in_the_chain_with_memory_of_the_order_of_its_root) {
     for (int n : {16, 64, 144, 256, 484}) {
         const Graph graph = unit_chain(n);

@@ -81,7 +81,7 @@ void expect_costs_as_run(const Subproblem& part, const BlockOption& option) {
     }
 }
 
-/// Says whether `a` is at least as good as `b` in every respect.
+/// Says whether `a` is at least as good as `b` in every property.
 bool as_good(const BlockOption& a, const BlockOption& b) {
     return a.time() <= b.time() && a.saved <= b.saved && a.forward_peak <= b.forward_peak &&
            a.backward_peak <= b.backward_peak && a.held.size() <= b.held.size() &&

@@ -1,4 +1,5 @@
-// Equal blocks are found, whatever the ids and the order of their ops. Blocks that differ are not found.
+// Tests that equal blocks are found, whatever the ids and the order of their ops, and that different blocks
+// are not.
 #include "core/solvers/hierarchical/equal_blocks.h"
 
 #include <gtest/gtest.h>

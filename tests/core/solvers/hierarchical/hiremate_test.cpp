@@ -1,4 +1,4 @@
-// Properties that HiRemate and H-ILP have in addition to those of all solvers.
+// Tests properties that HiRemate and H-ILP have in addition to those of all solvers.
 #include "core/solvers/hierarchical/hiremate.h"
 
 #include <gtest/gtest.h>

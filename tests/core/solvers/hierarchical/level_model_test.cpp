@@ -1,4 +1,4 @@
-// Compares the integer program of a level with a list of all schedules of the program's class.
+// Compares the integer program of a level with an enumeration of all schedules of the program's class.
 #include "core/solvers/hierarchical/level_model.h"
 
 #include <gtest/gtest.h>

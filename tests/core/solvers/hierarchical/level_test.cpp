@@ -1,4 +1,4 @@
-// Compares the costs that a level reports for its schedules with the costs of the runs that they stand for.
+// Compares the costs that a level reports for its schedules with the costs of the corresponding runs.
 #include "core/solvers/hierarchical/level.h"
 
 #include <gtest/gtest.h>

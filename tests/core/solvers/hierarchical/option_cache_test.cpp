@@ -1,4 +1,5 @@
-// Options of blocks on disk: they are found again for equal blocks, and never if the file is damaged.
+// Tests the cache on disk for the options of blocks: equal blocks find them, and nothing is taken from a
+// damaged file.
 #include "core/solvers/hierarchical/option_cache.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Properties that Rockmate has in addition to those of all solvers.
+// Tests properties that Rockmate has in addition to those of all solvers.
 #include "core/solvers/hierarchical/rockmate.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace rematlas {
 namespace {
 
-constexpr std::chrono::hours kAmple(1);  // more time than any table takes
+constexpr std::chrono::hours kAmple(1);  // longer than any table takes
 
 TEST(Rockmate, EqualsRotorOnChainsOfSingleOps) {
     int found = 0;
@@ -31,8 +31,8 @@ TEST(Rockmate, EqualsRotorOnChainsOfSingleOps) {
     EXPECT_GT(found, 100);
 }
 
-/// Layers are wide inside and narrow at their boundaries. Rotor cannot choose inside a layer, where the best
-/// choices are.
+/// In this graph, layers are wide inside and narrow at their boundaries. The best choices are inside the
+/// layers, where Rotor cannot choose.
 Graph gpt() {
     return gpt_graph({.layers = 6, .batch = 2, .sequence = 256, .width = 128, .heads = 4, .vocabulary = 512});
 }

@@ -1,5 +1,5 @@
-// Steps with copies, written for any choice of offloaded tensors. The independent checker accepts the steps,
-// and they take the predicted time.
+// Tests the steps with copies that are written for a choice of offloaded tensors: the independent checker
+// accepts them, and they take the predicted time.
 #include "core/solvers/offmate/copying_steps.h"
 
 #include <gtest/gtest.h>
@@ -39,8 +39,8 @@ void expect_right(const Graph& graph, const FlatGraph& flat, const Lifetimes& li
     }
 }
 
-/// Offloads tensors chosen by weight and by the integer program, at budgets from the bytes of all tensors
-/// down to where no choice helps.
+/// Tests choices by weight and by the integer program, at budgets from the bytes of all tensors down to a
+/// budget that no choice can keep.
 void expect_right_at_all_budgets(const Graph& graph, Offload what, bool host_ops, Written& written) {
     const FlatGraph flat = flatten(graph);
     ASSERT_TRUE(optimizer_is_last(graph, flat));

@@ -1,5 +1,5 @@
-// Properties of OffMate: the checker accepts its answers, whatever may be copied, and no answer is worse than
-// without copies.
+// Tests properties of OffMate: the checker accepts its answers, whatever may be copied, and no answer is
+// worse than an answer without copies.
 #include "core/solvers/offmate/offmate.h"
 
 #include <gtest/gtest.h>
@@ -76,7 +76,7 @@ TEST(Offmate, AnswersAreRightWhateverMayBeCopied) {
     EXPECT_GT(copying, 48);
 }
 
-/// A resident that ever leaves the device has its home on the host: see moves_in_training.
+/// A resident that leaves the device at any time has its home on the host: see moves_in_training.
 TEST(Offmate, KeepsToWhatMayMoveInTraining) {
     const auto solver = make_offmate(brief());
     int living_there = 0;
@@ -110,7 +110,7 @@ Graph linked(Graph graph, double bytes_per_second) {
 
 TEST(Offmate, IsNeverBetterThanExhaustiveSearchOnTinyChainsAndOftenAsGood) {
     OffmateOptions options = brief();
-    options.programme.time = hours(1);  // ends by its gap
+    options.programme.time = hours(1);  // the integer program ends by its gap, not by time
     const auto solver = make_offmate(options);
     int compared = 0, equal = 0;
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
@@ -138,7 +138,7 @@ Graph small_gpt() {
 TEST(Offmate, IsNeverWorseThanRockmateWithoutCopies) {
     const Graph graph = linked(small_gpt(), 25e9);
     const FlatGraph flat = flatten(graph);
-    OffmateOptions options;  // with Rockmate's options at their defaults
+    OffmateOptions options;  // Rockmate's options keep their defaults
     options.trials = 50;
     options.sequences = 3;
     options.programme = {.time = hours(1), .gap = 0.1};

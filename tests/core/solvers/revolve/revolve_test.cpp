@@ -12,10 +12,10 @@
 namespace rematlas {
 namespace {
 
-/// Theorem 1 of Griewank and Walther. Let beta(c, r) = (c + r choose c), and let r be the least number such
-/// that beta(c, r) >= n. Then reversing n stages with c checkpoints takes r n - beta(c + 1, r - 1) forward
-/// runs. Like `revolve_advances`, this count does not include the last run of each stage, which makes the
-/// tensors that the backward of the stage reads.
+/// Tests theorem 1 of Griewank and Walther. Let beta(c, r) = (c + r choose c), and let r be the least number
+/// such that beta(c, r) >= n. Then reversing n stages with c checkpoints takes r n - beta(c + 1, r - 1)
+/// forward runs. Like `revolve_advances`, this count does not include the last run of each stage, which makes
+/// the tensors that the backward of the stage reads.
 TEST(Revolve, advances_as_often_as_the_binomial_formula_says) {
     const auto beta = [](int c, int r) {
         if (r < 0) return 0.0;
@@ -60,7 +60,7 @@ TEST(Revolve, takes_less_time_the_more_memory_it_has_and_is_no_better_than_rotor
     EXPECT_GT(compared, 30);
 }
 
-/// The first run of each stage except the last stage is an advance, but not a rerun.
+/// The first run of each stage except the last is an advance, but is not a rerun.
 TEST(Revolve, reruns_as_often_as_the_formula_says_with_one_checkpoint_more_for_each_byte) {
     for (int n : {2, 3, 7, 20, 33}) {
         const Graph graph = unit_chain(n);

@@ -17,7 +17,7 @@
 namespace rematlas {
 namespace {
 
-/// All run sequences that checkpointing of a chain can give. Stage i is op i, the loss is op n, and the
+/// Makes all run sequences that checkpointing of a chain can give. Stage i is op i, the loss is op n, and the
 /// backward op of stage i is op 2n - i. There are two choices: keep stage s for its backward op, or advance
 /// to a checkpoint and come back later. By then the checkpoint is still on the device (`present`), or is made
 /// again.
@@ -107,7 +107,7 @@ std::set<RunSequence> with_unread_tensors(const std::set<RunSequence>& sequences
 void expect_best_of(const std::set<RunSequence>& sequences, const Graph& graph) {
     const FlatGraph flat = flatten(graph);
     const Problem problem{graph, flat};
-    std::map<std::int64_t, std::int64_t> least_time;  // by peak
+    std::map<std::int64_t, std::int64_t> least_time;  // least time for each peak
     for (const RunSequence& sequence : sequences) {
         const SequenceCost cost = cost_of(flat, sequence);
         const auto [at, fresh] = least_time.try_emplace(cost.peak, cost.time);

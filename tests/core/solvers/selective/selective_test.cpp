@@ -20,7 +20,7 @@ namespace {
 Graph step_of_modules(std::uint64_t seed) {
     Graph graph = random_training_graph(seed, {.forward_ops = 6, .inplace = false});
     const std::vector<std::string> modules = {"a.x", "a.x", "a.y", "b", "b", ""};
-    std::vector<std::pair<int, bool>> forward;  // ops, and whether each reads a parameter
+    std::vector<std::pair<int, bool>> forward;  // (op, whether it reads a parameter)
     for (const OpId op : graph.ops.ids()) {
         Op& of = graph.ops[op];
         if (of.phase != Phase::forward) continue;
@@ -36,7 +36,7 @@ Graph step_of_modules(std::uint64_t seed) {
     return graph;
 }
 
-/// Computes time and peak of a choice directly from the rules. A value is held at a moment if it was made
+/// Computes time and peak of a choice directly from the rules. At a moment, a value is held if it was made
 /// before and is read later, or if it belongs to a region whose backward is not finished.
 struct PlainStep {
     const Graph& graph;
@@ -62,7 +62,7 @@ struct PlainStep {
         std::map<std::int32_t, int> first;               // tensor -> index of its value from the first run
         std::map<std::int32_t, int> again;               // tensor -> index of its value from a rerun
         std::vector<std::pair<std::int32_t, int>> read;  // (forward op of the reading backward op, value)
-        int node_began_at = 0;                           // moment
+        int node_began_at = 0;                           // the moment at which the node began
         const auto run = [&](std::int32_t op, auto& made) {
             const int now = static_cast<int>(running.size());
             for (const std::int32_t t : flat.outputs[op]) {
@@ -212,7 +212,8 @@ TEST(Selective, IsTheBestOfItsClassWhereChoicesAreFew) {
     EXPECT_GT(as_good * 10, asked * 8) << as_good << " of " << asked;
 }
 
-/// in -> made (module a) -> over, in place -> out. The backward of each op reads what PyTorch saves for it.
+/// A step with the ops in -> made (module a) -> over (runs in place) -> out. The backward of each op reads
+/// the tensors that PyTorch saves for it.
 Graph step_in_place() {
     Graph graph;
     graph.name = "in place";
