@@ -1,9 +1,9 @@
 """The state, besides the module's tensors, that a forward could change: saved before a trial, restored after.
 
-    kept = KeptState(module, arguments)
-    copy.deepcopy(module, kept.shared)    # the copy shares the objects that code reaches by name
-    ...                                   # forwards of the copy
-    kept.put_back()
+kept = KeptState(module, arguments)
+copy.deepcopy(module, kept.shared)    # the copy shares the objects that code reaches by name
+...                                   # forwards of the copy
+kept.put_back()
 """
 
 import array

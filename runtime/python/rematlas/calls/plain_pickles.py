@@ -1,7 +1,7 @@
 """Reads pickles of unknown origin without running code from them.
 
-    loads(b"...")                  # only None, numbers, texts, bytes, tuples and lists
-    class_of_result("torch", "float32")
+loads(b"...")                  # only None, numbers, texts, bytes, tuples and lists
+class_of_result("torch", "float32")
 """
 
 import collections

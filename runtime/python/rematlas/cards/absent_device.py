@@ -1,7 +1,7 @@
 """An absent device, described by a device profile.
 
-    with AbsentDevice("h100") as device:
-        torch.cuda.is_available()       # True: the model's code takes the paths that it takes on the card
+with AbsentDevice("h100") as device:
+    torch.cuda.is_available()       # True: the model's code takes the paths that it takes on the card
 """
 
 import contextlib

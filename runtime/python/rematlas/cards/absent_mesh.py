@@ -1,8 +1,8 @@
 """The ranks of a training that does not run here: torch.distributed on its "fake" backend, as rank 0.
 
-    with card, AbsentRanks(dimensions_of("fsdp=8,tp=2"), card) as ranks:
-        ranks.mesh                      # a DeviceMesh with the dimensions fsdp and tp
-        ranks.spans(["1", "3"])         # which ranks belong to the process groups with these names
+with card, AbsentRanks(dimensions_of("fsdp=8,tp=2"), card) as ranks:
+    ranks.mesh                      # a DeviceMesh with the dimensions fsdp and tp
+    ranks.spans(["1", "3"])         # which ranks belong to the process groups with these names
 """
 
 import contextlib

@@ -1,7 +1,7 @@
 """Finds out which cards a training step fits on: as it is, with recomputation, and with copies to the host.
 
-    found = fits(model, args, optimizer=("adamw", {}), cards=["h100", "rtx4090"], offload="all")
-    found["cards"][0]["ways"]      # plain, recompute, offload: fits, overhead, peak_bytes, bound, largest
+found = fits(model, args, optimizer=("adamw", {}), cards=["h100", "rtx4090"], offload="all")
+found["cards"][0]["ways"]      # plain, recompute, offload: fits, overhead, peak_bytes, bound, largest
 """
 
 import concurrent.futures

@@ -1,8 +1,8 @@
 """The optimizer whose updates end a step that is planned from shapes.
 
-    chosen = Chosen.of(("adamw", {"lr": 1e-4, "foreach": True}), "f32")
-    chosen.is_fused                  # False: its step is recorded as it runs, after the backward
-    chosen.made(model, twins)        # [a torch.optim.AdamW]
+chosen = Chosen.of(("adamw", {"lr": 1e-4, "foreach": True}), "f32")
+chosen.is_fused                  # False: its step is recorded as it runs, after the backward
+chosen.made(model, twins)        # [a torch.optim.AdamW]
 """
 
 import dataclasses
