@@ -35,7 +35,7 @@ import sys
 import tempfile
 import time
 
-from chaos_ranks import LEFT_OUT, STAGES, TIMEOUTS, Training, run_rank
+from chaos_ranks import LEFT_OUT, STAGES, TIMEOUT, Training, run_rank
 
 LONGEST = 120  # seconds after which a training is killed
 MARGIN = 15  # seconds after the timeout of the group, in which the other rank of `ends` must end
@@ -202,7 +202,7 @@ class Ends:
         if told and told[0].pop("ends", False):
             group.begin = time.monotonic()
         seconds, code = group.seconds(), group.codes[other]
-        if code is None and seconds <= (TIMEOUTS["ends"] + MARGIN if told else LONGEST):
+        if code is None and seconds <= (TIMEOUT + MARGIN if told else LONGEST):
             return None
         line = group.last_line(other)
         is_well = told and code not in (None, 0) and "Error" in line

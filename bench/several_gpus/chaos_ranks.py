@@ -36,7 +36,7 @@ from rematlas import api  # noqa: E402
 from rematlas.lifecycle import together  # noqa: E402
 
 WIDTH, HEAD, WORDS, BATCH, LENGTH, BLOCKS = 32, 8, 64, 4, 16, 2
-TIMEOUTS = {"runs": 20, "ends": 20}  # timeouts of the process groups, in seconds
+TIMEOUT = 20  # timeout of the process groups, in seconds
 LEFT_OUT = set()  # events that are not used (`--leave-out`)
 SLOW = 17  # seconds after which a rank writes its stack trace to stderr
 EVERY = -1  # stands for all ranks
@@ -351,7 +351,7 @@ def run_trainings(rank, ranks, seeds) -> None:
 def run_rank(rank, ranks, port, part, given) -> None:
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo")
     torch.set_num_threads(1)
-    timeout = datetime.timedelta(seconds=TIMEOUTS[part])
+    timeout = datetime.timedelta(seconds=TIMEOUT)
     dist.init_process_group("gloo", rank=rank, world_size=ranks, timeout=timeout)
     if part == "runs":
         run_trainings(rank, ranks, given)

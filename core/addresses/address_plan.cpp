@@ -1,7 +1,6 @@
 #include "core/addresses/address_plan.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "core/addresses/packing.h"
 #include "core/addresses/round_up.h"
@@ -36,13 +35,6 @@ class LifetimePlayer {
         }
         now_ = static_cast<std::int32_t>(steps.size());
         for (TensorId t : graph_.tensors.ids()) finish(t, now_);
-    }
-
-    /// Returns the lifetimes without addresses.
-    AddressPlan unplaced() const {
-        AddressPlan plan;
-        plan.placements = lives_;
-        return plan;
     }
 
     Result<AddressPlan> plan() {

@@ -5,20 +5,14 @@
 namespace rematlas {
 namespace {
 
-void append_list(Lists& lists, std::vector<std::int32_t> items) {
-    std::sort(items.begin(), items.end());
-    lists.items.insert(lists.items.end(), items.begin(), items.end());
-    lists.begin.push_back(static_cast<std::int32_t>(lists.items.size()));
-}
-
 void append_op(FlatGraph& flat, const Op& op) {
     std::vector<std::int32_t> inputs, outputs;
     for (TensorId t : op.inputs) {
         if (flat.producer[t.index()] >= 0) inputs.push_back(t.value);
     }
     for (TensorId t : op.outputs) outputs.push_back(t.value);
-    append_list(flat.inputs, std::move(inputs));
-    append_list(flat.outputs, std::move(outputs));
+    flat.inputs.append_sorted(std::move(inputs));
+    flat.outputs.append_sorted(std::move(outputs));
     flat.time.push_back(op.time.value);
     flat.workspace.push_back(op.workspace.value);
     flat.recomputable.push_back(op.recomputable);
@@ -41,17 +35,6 @@ void append_inplace(FlatGraph& flat, const Op& op, bool from_host) {
     flat.inplace_begin.push_back(static_cast<std::int32_t>(flat.inplace.size()));
 }
 
-void collect_users(FlatGraph& flat) {
-    std::vector<std::int32_t> count(flat.tensor_count + 1, 0);
-    for (std::int32_t t : flat.inputs.items) ++count[t + 1];
-    for (int t = 0; t < flat.tensor_count; ++t) count[t + 1] += count[t];
-    flat.users.begin = count;
-    flat.users.items.resize(flat.inputs.items.size());
-    for (int op = 0; op < flat.op_count; ++op) {
-        for (std::int32_t t : flat.inputs[op]) flat.users.items[count[t]++] = op;
-    }
-}
-
 /// Marks the required ops: an op is required if it is not of the forward phase, may run only once, mutates
 /// residents, makes a result, or is an ancestor of a required op.
 void mark_required(FlatGraph& flat, const Graph& graph) {
@@ -68,6 +51,23 @@ void mark_required(FlatGraph& flat, const Graph& graph) {
 }
 
 }  // namespace
+
+void Lists::append_sorted(std::vector<std::int32_t> list) {
+    std::sort(list.begin(), list.end());
+    items.insert(items.end(), list.begin(), list.end());
+    begin.push_back(static_cast<std::int32_t>(items.size()));
+}
+
+void collect_users(FlatGraph& flat) {
+    std::vector<std::int32_t> count(flat.tensor_count + 1, 0);
+    for (std::int32_t t : flat.inputs.items) ++count[t + 1];
+    for (int t = 0; t < flat.tensor_count; ++t) count[t + 1] += count[t];
+    flat.users.begin = count;
+    flat.users.items.resize(flat.inputs.items.size());
+    for (int op = 0; op < flat.op_count; ++op) {
+        for (std::int32_t t : flat.inputs[op]) flat.users.items[count[t]++] = op;
+    }
+}
 
 FlatGraph flatten(const Graph& graph) {
     FlatGraph flat;

@@ -19,6 +19,8 @@ struct Lists {
         return {items.data() + begin[i], static_cast<std::size_t>(begin[i + 1] - begin[i])};
     }
     std::size_t size() const { return begin.size() - 1; }
+    /// Appends a list with the items in ascending order.
+    void append_sorted(std::vector<std::int32_t> list);
 };
 
 /// Ops are 0 .. op_count-1 in the graph's order. Tensors are 0 .. tensor_count-1, with the graph's ids.
@@ -70,6 +72,9 @@ struct FlatGraph {
 
 /// Cost: linear in the size of the graph. `graph` must pass `validate`.
 FlatGraph flatten(const Graph& graph);
+
+/// Fills `users` from `inputs`. Cost: linear in the size of the graph.
+void collect_users(FlatGraph& graph);
 
 /// Returns `flat`, which must be the flat graph of `graph`, with the in-place pairs that schedules with
 /// copies may use. In such schedules an op may also overwrite a result that is made only once, because a copy

@@ -29,7 +29,7 @@ class SubproblemBuilder {
         if (!second_.empty()) add_outside();
         for (const std::int32_t op : second_) add_op(op);
         add_inplace();
-        collect_users();
+        collect_users(flat_);
         collect_given();
         return std::move(part_);
     }
@@ -105,19 +105,19 @@ class SubproblemBuilder {
             local_tensor_[t] < 0 ? given.push_back(t) : inputs.push_back(local_tensor_[t]);
         for (const std::int32_t t : whole_.outputs[op]) outputs.push_back(local_tensor_[t]);
         if (part_.outside >= 0 && local_op_[op] > part_.outside) inputs.push_back(signal_);
-        append(flat_.inputs, std::move(inputs));
-        append(flat_.outputs, std::move(outputs));
-        append(part_.given_inputs, std::move(given));
+        flat_.inputs.append_sorted(std::move(inputs));
+        flat_.outputs.append_sorted(std::move(outputs));
+        part_.given_inputs.append_sorted(std::move(given));
     }
 
     void add_outside() {
         part_.op_of.push_back(-1);
         add_costs(0, 0, 1, 0);
-        append(flat_.inputs, part_.passed_on);
+        flat_.inputs.append_sorted(part_.passed_on);
         std::vector<std::int32_t> made = part_.received;
         made.push_back(signal_);
-        append(flat_.outputs, std::move(made));
-        append(part_.given_inputs, {});
+        flat_.outputs.append_sorted(std::move(made));
+        part_.given_inputs.append_sorted({});
     }
 
     void add_costs(std::int64_t time, std::int64_t workspace, std::uint8_t required,
@@ -127,12 +127,6 @@ class SubproblemBuilder {
         flat_.required.push_back(required);
         flat_.recomputable.push_back(recomputable);
         flat_.base_time += time;
-    }
-
-    static void append(Lists& lists, std::vector<std::int32_t> items) {
-        std::sort(items.begin(), items.end());
-        lists.items.insert(lists.items.end(), items.begin(), items.end());
-        lists.begin.push_back(static_cast<std::int32_t>(lists.items.size()));
     }
 
     /// Adds the in-place pairs of each op. An op runs in place with all of its pairs or with none, so no pair
@@ -150,13 +144,6 @@ class SubproblemBuilder {
                     flat_.inplace.push_back({local_tensor_[pair.out], local_tensor_[pair.in], pair.saved});
             flat_.inplace_begin.push_back(static_cast<std::int32_t>(flat_.inplace.size()));
         }
-    }
-
-    void collect_users() {
-        std::vector<std::vector<std::int32_t>> users(flat_.tensor_count);
-        for (int op = 0; op < flat_.op_count; ++op)
-            for (const std::int32_t t : flat_.inputs[op]) users[t].push_back(op);
-        for (auto& list : users) append(flat_.users, std::move(list));
     }
 
     void collect_given() {

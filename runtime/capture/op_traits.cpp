@@ -83,6 +83,13 @@ bool overwrites_everything(const std::string& name, const std::string& overload)
     return contains(names, name) || overload.find("out") != overload.npos;
 }
 
+bool makes_views(const c10::FunctionSchema& schema) {
+    const auto& returns = schema.returns();
+    return !returns.empty() && std::all_of(returns.begin(), returns.end(), [](const c10::Argument& result) {
+        return result.alias_info() && !result.alias_info()->isWrite();
+    });
+}
+
 bool makes_uninitialized(const std::string& name) {
     static constexpr std::array<std::string_view, 5> names{"aten::empty", "aten::empty_like",
                                                            "aten::empty_strided", "aten::new_empty",

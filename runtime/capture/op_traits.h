@@ -1,6 +1,7 @@
 // Facts about ATen operators that their schemas do not contain.
 #pragma once
 
+#include <ATen/core/function_schema.h>
 #include <ATen/core/stack.h>
 #include <c10/core/Storage.h>
 
@@ -32,6 +33,9 @@ bool ignores_contents(const std::string& op, std::size_t index, const torch::jit
 /// Returns true if the op overwrites every element of each tensor that it writes to, so that old contents do
 /// not matter.
 bool overwrites_everything(const std::string& name, const std::string& overload);
+
+/// Returns true for ops that return nothing but views of their arguments. Such ops do not read contents.
+bool makes_views(const c10::FunctionSchema& schema);
 
 /// Returns true for aten::empty and similar operators.
 bool makes_uninitialized(const std::string& name);

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "core/base/median.h"
 #include "core/schedule/run_sequence.h"
 #include "runtime/device/measured_time.h"
 #include "runtime/replay/op_signature.h"
@@ -21,12 +22,6 @@ std::int64_t bytes_taken(const Graph& graph, const Step& step) {
             bytes -= std::min(graph.tensors[pair.out].bytes, graph.tensors[pair.in].bytes).value;
     }
     return bytes;
-}
-
-std::int64_t median(std::vector<std::int64_t>& values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
 }
 
 /// Ops that do the same work and share their measured times. Without pooling, each op has its own group.
@@ -107,7 +102,7 @@ Result<void> profile(Graph& graph, Executor& executor, const std::vector<at::Ten
         if (options.progress) options.progress(double(replay + 1) / options.most_replays);
     }
     for (Group& group : groups) {
-        const Nanoseconds time = counted_time(group.work, Nanoseconds(median(group.times)));
+        const Nanoseconds time = counted_time(group.work, Nanoseconds(upper_median(group.times)));
         for (OpId op : group.ops) graph.ops[op].time = time, graph.ops[op].workspace = group.workspace;
     }
     return {};

@@ -17,14 +17,6 @@
 namespace rematlas {
 namespace {
 
-/// Returns true for ops that make views; they read no contents.
-bool makes_views(const c10::FunctionSchema& schema) {
-    const auto& returns = schema.returns();
-    return !returns.empty() && std::all_of(returns.begin(), returns.end(), [](const c10::Argument& result) {
-        return result.alias_info() && !result.alias_info()->isWrite();
-    });
-}
-
 /// Returns true if the op returns a number to the host; the program may branch on it.
 bool gives_a_number(const c10::FunctionSchema& schema) {
     if (schema.returns().size() != 1) return false;

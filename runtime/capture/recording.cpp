@@ -71,21 +71,26 @@ std::string text_of(const Operand& operand) {
                     c10::IntArrayRef(operand.strides), place);
 }
 
-/// Describes the first operand whose geometry differs, and names an op that takes it.
+/// Says in words what the operand is in the recording: an argument of the first op that takes it, otherwise a
+/// gradient, otherwise an output.
+std::string role_of(const Recording& recording, int operand) {
+    for (const RecordedOp& op : recording.ops)
+        for (const Argument& argument : op.tape.arguments)
+            if (std::find(argument.operands.begin(), argument.operands.end(), operand) !=
+                argument.operands.end())
+                return "an argument of " + name_of(op);
+    for (const GradientOf& gradient : recording.gradients)
+        if (gradient.operand == operand) return "the gradient of " + gradient.parameter;
+    return "an output";
+}
+
+/// Describes the first operand whose geometry differs.
 std::string geometry_difference(const Recording& a, const Recording& b) {
     for (std::size_t i = 0; i < std::min(a.operands.size(), b.operands.size()); ++i) {
         const Operand &one = a.operands[i], &other = b.operands[i];
         if (one == other) continue;
-        const auto is_this = [&](int operand) { return operand == static_cast<int>(i); };
-        std::string whose = "an output";
-        for (const GradientOf& gradient : a.gradients)
-            if (is_this(gradient.operand)) whose = "the gradient of " + gradient.parameter;
-        for (const RecordedOp& op : a.ops)
-            for (const Argument& argument : op.tape.arguments)
-                if (std::any_of(argument.operands.begin(), argument.operands.end(), is_this))
-                    whose = "an argument of " + name_of(op);
-        return c10::str(whose, " is a tensor of ", text_of(one), " in one step, and of ", text_of(other),
-                        " in the next");
+        return c10::str(role_of(a, static_cast<int>(i)), " is a tensor of ", text_of(one),
+                        " in one step, and of ", text_of(other), " in the next");
     }
     return "tensors have other shapes in the next step";
 }

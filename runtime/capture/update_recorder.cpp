@@ -74,8 +74,7 @@ int UpdateRecorder::memory_of(const at::Tensor& tensor, bool made) {
     const int place = static_cast<int>(memories_.size());
     Memory memory{.storage = c10::weak_intrusive_ptr<c10::StorageImpl>(tensor.storage().getWeakStorageImpl()),
                   .bytes = device_.footprint(static_cast<std::int64_t>(storage->nbytes())),
-                  .made = made,
-                  .counts_alive = made};
+                  .made = made};
     if (!made) memory.example = tensor_on(meta_storage(storage->nbytes()), tensor);
     if (made) {
         temporaries_ += memory.bytes;
@@ -107,12 +106,11 @@ void UpdateRecorder::drop_dead() {
     });
 }
 
-int UpdateRecorder::touch(const at::Tensor& tensor, bool written, Recorded& record) {
+void UpdateRecorder::touch(const at::Tensor& tensor, bool written, Recorded& record) {
     const int place = memory_of(tensor, false);
     record.touches.push_back({place, written});
     Memory& memory = memories_[static_cast<std::size_t>(place)];
     memory.written = memory.written || written;
-    return place;
 }
 
 void UpdateRecorder::run(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {

@@ -72,12 +72,11 @@ class UpdateRecorder final : public DispatchMode {
     /// A storage that the update touches.
     struct Memory {
         c10::weak_intrusive_ptr<c10::StorageImpl> storage;
-        std::int64_t bytes = 0;     ///< bytes that the device allocates for the storage
-        int given = -1;             ///< index of its tensor in RecordedUpdate::tensors, or -1
-        bool made = false;          ///< an op of the step has made the storage
-        bool written = false;       ///< an op of the step has written to the storage
-        bool counts_alive = false;  ///< the storage is counted among the temporaries
-        at::Tensor example;         ///< if no op made the storage: a meta tensor like its first tensor
+        std::int64_t bytes = 0;  ///< bytes that the device allocates for the storage
+        int given = -1;          ///< index of its tensor in RecordedUpdate::tensors, or -1
+        bool made = false;       ///< an op of the step has made the storage
+        bool written = false;    ///< an op of the step has written to the storage
+        at::Tensor example;      ///< if no op made the storage: a meta tensor like its first tensor
     };
     struct Touch {
         int memory;
@@ -91,7 +90,7 @@ class UpdateRecorder final : public DispatchMode {
 
     bool lies_on_device(const at::Tensor& tensor) const;
     int memory_of(const at::Tensor& tensor, bool made);
-    int touch(const at::Tensor& tensor, bool written, Recorded& record);
+    void touch(const at::Tensor& tensor, bool written, Recorded& record);
     void run(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
     void drop_dead();
     void settle_sizes();

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/base/median.h"
 #include "runtime/device/copies.h"
 #include "runtime/model/model.h"
 
@@ -23,12 +24,6 @@ constexpr int most_of_the_other_way = 64;  // the most copies of the other direc
 
 double seconds_since(Clock::time_point began) {
     return std::chrono::duration<double>(Clock::now() - began).count();
-}
-
-double median(std::vector<double> figures) {
-    const auto middle = figures.begin() + static_cast<std::ptrdiff_t>(figures.size() / 2);
-    std::nth_element(figures.begin(), middle, figures.end());
-    return *middle;
 }
 
 class LinkMeter {
@@ -75,7 +70,7 @@ class LinkMeter {
             figures.push_back(measure());
             if (how_.progress) how_.progress(double(++done_) / (6 * how_.rounds));
         }
-        return median(std::move(figures));
+        return upper_median(std::move(figures));
     }
 
     double speed(double seconds) const {

@@ -10,13 +10,6 @@
 namespace rematlas {
 namespace {
 
-bool only_views(const c10::FunctionSchema& schema) {
-    const auto& returns = schema.returns();
-    return !returns.empty() && std::all_of(returns.begin(), returns.end(), [](const c10::Argument& result) {
-        return result.alias_info() && !result.alias_info()->isWrite();
-    });
-}
-
 OpFacts::Kind kind_of(const c10::OperatorHandle& op) {
     static constexpr std::array<std::string_view, 8> takers{
         "aten::set_",          "aten::resize_",  "aten::resize_as_",  "aten::_resize_output_",
@@ -30,7 +23,7 @@ OpFacts::Kind kind_of(const c10::OperatorHandle& op) {
     // For composite operators such as contiguous(), the schema says that the result may be a view, but the
     // result may also be a copy.
     const bool settled = !op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
-    if ((settled && only_views(schema)) || op.hasTag(at::Tag::inplace_view)) return OpFacts::Kind::looks;
+    if ((settled && makes_views(schema)) || op.hasTag(at::Tag::inplace_view)) return OpFacts::Kind::looks;
     if (makes_uninitialized(name)) return OpFacts::Kind::fills_later;
     return OpFacts::Kind::computes;
 }

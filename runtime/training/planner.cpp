@@ -13,6 +13,7 @@
 #include "core/addresses/address_plan.h"
 #include "core/addresses/caching_allocator.h"
 #include "core/base/files.h"
+#include "core/base/median.h"
 #include "core/bounds/least_memory.h"
 #include "core/schedule/homes.h"
 #include "core/schedule/run_sequence.h"
@@ -28,12 +29,6 @@
 
 namespace rematlas {
 namespace {
-
-std::int64_t median(std::vector<std::int64_t>& values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
 
 /// Lets ops that do the same work share the samples of both recordings. Each of these ops gets the median
 /// time and the largest workspace.
@@ -55,7 +50,7 @@ void settle_costs(CapturedStep& step, const CapturedStep& other) {
         }
     }
     for (auto& [signature, same] : samples) {
-        const Nanoseconds time = counted_time(signature, Nanoseconds(median(same.times)));
+        const Nanoseconds time = counted_time(signature, Nanoseconds(upper_median(same.times)));
         for (OpId op : same.ops)
             step.graph.ops[op].time = time, step.graph.ops[op].workspace = same.workspace;
     }

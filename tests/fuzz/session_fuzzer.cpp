@@ -1,6 +1,5 @@
 // Feeds arbitrary bytes to the reader of session files, which must read what is whole. Without the lines that
 // no longer count, the file must have the same plans, and no further line may be left out of it.
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -8,17 +7,9 @@
 
 #include "app/explorer/files/journal_file.h"
 #include "app/explorer/files/plan_journal.h"
+#include "tests/app/explorer/same_plans.h"
 
 using namespace rematlas::explorer;
-
-static bool are_equal(const KeptPlans& left, const KeptPlans& right) {
-    const auto is_same = [](const PlanRow& a, const PlanRow& b) {
-        return a.key == b.key && a.name == b.name && a.starred == b.starred && a.origin == b.origin &&
-               a.schedule->steps == b.schedule->steps;
-    };
-    return left.shown == right.shown &&
-           std::equal(left.plans.begin(), left.plans.end(), right.plans.begin(), right.plans.end(), is_same);
-}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
     const std::string text(reinterpret_cast<const char*>(bytes), size);
@@ -26,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     if (compacted(shorter) != shorter) std::abort();
     for (const char letter : {'a', 'b'}) {
         const std::string graph(64, letter);
-        if (!are_equal(plans_in_journal(text, graph), plans_in_journal(shorter, graph))) std::abort();
+        if (!same_plans(plans_in_journal(text, graph), plans_in_journal(shorter, graph))) std::abort();
     }
     return 0;
 }

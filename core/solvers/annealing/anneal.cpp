@@ -44,7 +44,7 @@ bool Annealer::run_cycle_from(const RunSequence& runs, std::uint64_t moves, doub
     return !improved_ || report(best_);
 }
 
-bool Annealer::step() {
+void Annealer::step() {
     const std::int64_t time = profile_.time();
     const std::int64_t excess = profile_.excess();
     const double allowed = -temperature_ * std::log(random_.unit());
@@ -64,7 +64,6 @@ bool Annealer::step() {
         profile_.undo();
     }
     penalty_.end_move(profile_.excess() == 0);
-    return accepted;
 }
 
 Acceptance Annealer::acceptance(double allowed) const {

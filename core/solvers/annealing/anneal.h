@@ -45,7 +45,7 @@ class Annealer {
     std::uint64_t moves() const { return moves_; }
 
   private:
-    bool step();
+    void step();
     Acceptance acceptance(double allowed) const;
     void note_state();
     double mean_rerun_time() const;

@@ -100,7 +100,7 @@ bool CopyAnnealer::run_cycle(std::uint64_t moves, double heat, const Deadline& d
     return !(improved_ && best_) || report(*best_);
 }
 
-bool CopyAnnealer::step() {
+void CopyAnnealer::step() {
     const Cost before = cost();
     const double allowed = -temperature_ * std::log(random_.unit());
     const double most = static_cast<double>(before.time) + allowed / time_scale_;
@@ -126,7 +126,6 @@ bool CopyAnnealer::step() {
         copies_.recall(before.time, before.copied);
     }
     penalty_.end_move(profile_.excess() == 0);
-    return accepted;
 }
 
 void CopyAnnealer::note_state(const Cost& cost) {

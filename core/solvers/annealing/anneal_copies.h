@@ -71,7 +71,7 @@ class CopyAnnealer {
     double value(const Cost& cost) const;
     void load(const CopyState& state);
     CopyState state() const;
-    bool step();
+    void step();
     void note_state(const Cost& cost);
     std::optional<Simulation> played_of(const EmittedCopies& written) const;
     bool play();

@@ -320,8 +320,7 @@ RunSequence with_early_updates(const Problem& problem, const CopyGraph& graph, c
     }
     std::stable_sort(placed.begin(), placed.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
-    RunSequence early;
-    if (graph.home >= 0) early.push_back(graph.home);
+    RunSequence early{graph.home};
     for (const auto& [unused, op] : placed) early.push_back(op);
     return early;
 }

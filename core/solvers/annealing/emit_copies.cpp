@@ -157,11 +157,10 @@ class Emission {
 
     void add_run(Node run) {
         const int op = profile_.op(run);
-        const auto of_op = graph_.flat.inplace_pairs(op);
-        const bool updates = !of_op.empty() && graph_.resident[of_op.front().out] >= 0;
+        const auto pairs = graph_.flat.inplace_pairs(op);
+        const bool updates = !pairs.empty() && graph_.resident[pairs.front().out] >= 0;
         const bool in_place = profile_.in_place(run) && !updates;
         steps_.push_back(in_place ? Step::run_inplace(OpId(op)) : Step::run(OpId(op)));
-        const auto pairs = graph_.flat.inplace_pairs(op);
         for (const auto& tensors : {graph_.flat.inputs[op], graph_.flat.outputs[op]}) {
             for (const int t : tensors) {
                 const auto events = profile_.events(t);

@@ -7,12 +7,14 @@
 #include <QProcess>
 #include <QSignalSpy>
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "app/explorer/files/journal_file.h"
 #include "app/explorer/files/open_file.h"
 #include "core/base/files.h"
 #include "core/schedule/run_sequence.h"
+#include "tests/app/explorer/same_plans.h"
 #include "tests/app/explorer/training_chain.h"
 
 namespace rematlas::explorer {
@@ -135,13 +137,35 @@ TEST_F(Journals, WhatCouldNotBeWrittenIsWrittenWhenItCanBe) {
     EXPECT_EQ(again.count(), 1);
 }
 
-bool same_plans(const KeptPlans& a, const KeptPlans& b) {
-    return a.shown == b.shown && std::equal(a.plans.begin(), a.plans.end(), b.plans.begin(), b.plans.end(),
-                                            [](const PlanRow& x, const PlanRow& y) {
-                                                return x.key == y.key && x.name == y.name &&
-                                                       x.starred == y.starred && x.origin == y.origin &&
-                                                       x.schedule->steps == y.schedule->steps;
-                                            });
+/// Adds a line that is the line of `plan(1)` with another value of one of its fields.
+void add_changed_line(const std::filesystem::path& path, const char* field, const std::string& value) {
+    const std::string text = *read_file(path);
+    nlohmann::json line = nlohmann::json::parse(text.substr(text.find("\n{") + 1));
+    line[field] = "HERE";
+    std::string changed = line.dump();
+    changed.replace(changed.find("\"HERE\""), 6, value);
+    ASSERT_TRUE(write_file(path, text + changed + '\n'));
+}
+
+TEST_F(Journals, ADamagedLineReplacesNoWholeLine) {
+    for (const auto& [field, value] : {std::pair<const char*, std::string>{"schedule", "{}"},
+                                       {"schedule", std::string(100'000, '[') + std::string(100'000, ']')},
+                                       {"name", "7"},
+                                       {"starred", "\"yes\""}}) {
+        std::filesystem::remove(path());
+        {
+            PlanJournal journal;
+            journal.open(path(), kGraph);
+            journal.note_added(plan(1));
+        }
+        add_changed_line(path(), field, value);
+        const std::string text = *read_file(path());
+        const KeptPlans kept = plans_in_journal(text, kGraph);
+        ASSERT_EQ(kept.plans.size(), 1u) << field;
+        EXPECT_EQ(kept.plans[0].name, "1");
+        EXPECT_EQ(kept.damaged, 1);
+        EXPECT_TRUE(same_plans(plans_in_journal(compacted(text), kGraph), kept)) << field;
+    }
 }
 
 TEST_F(Journals, AFileThatHasGrownIsMadeSmallerAndReadsTheSame) {
