@@ -63,7 +63,7 @@ def apply(
     arena=None,
     unplanned=None,
     optimizer=None,
-    accumulate=1,
+    accumulate=None,
     clip_norm=None,
     scaler=None,
     offload="none",

@@ -31,7 +31,7 @@ class Options:
     arena: bool | None
     unplanned: str | None
     optimizer: torch.optim.Optimizer | None
-    accumulate: int
+    accumulate: int | None
     clip_norm: float | None
     scaler: torch.amp.GradScaler | None  # None also if the scaler is disabled
     chunk_loss: int | str | None
@@ -151,13 +151,14 @@ def check_optimizer(module, given) -> None:
         why = unfit(optimizer) or of_another_model(optimizer, module)
         if why:
             raise ValueError(f"rematlas: optimizer: {why}")
-    check_count("accumulate", given["accumulate"], 1)
+    if given["accumulate"] is not None:
+        check_count("accumulate", given["accumulate"], 1)
     if clip_norm is not None and not (isinstance(clip_norm, (int, float)) and clip_norm > 0):
         raise ValueError(f"rematlas: clip_norm is {clip_norm!r}; expected a norm above 0")
     if scaler is not None and not isinstance(scaler, torch.amp.GradScaler):
         raise TypeError(f"rematlas: scaler is a {type(scaler).__name__}; expected a torch.amp.GradScaler")
     moves_weights = given["offload"] in ("weights", "all")
-    is_given = {"accumulate": given["accumulate"] > 1, "clip_norm": clip_norm is not None}
+    is_given = {"accumulate": given["accumulate"] is not None, "clip_norm": clip_norm is not None}
     is_given |= {"scaler": scaler is not None, "offload": moves_weights}
     for name in is_given:
         if is_given[name] and optimizer is None:

@@ -10,7 +10,9 @@ from torch import nn
 
 import models
 import rematlas
+import updated_models
 from rematlas.api import of
+from rematlas.compiled.memory import other_bytes
 from rematlas.updates.update_rule import Role
 
 STEPS = 20
@@ -280,6 +282,43 @@ def linears():
     the first step."""
     torch.manual_seed(0)
     return nn.Sequential(*[layer for _ in range(6) for layer in (nn.Linear(256, 256), nn.GELU())])
+
+
+class Announced(UpdatesCase):
+    """The budget has no room for all gradients beside parameters and states. The program announces that one
+    backward comes before each step."""
+
+    def loop(self, **options):
+        def build():
+            torch.manual_seed(0)
+            return updated_models.Net().to(models.DEVICE)
+
+        def batches(step):
+            generator = torch.Generator(models.DEVICE).manual_seed(step)
+            return torch.randn(16, 256, generator=generator, device=models.DEVICE), None
+
+        return Loop(build, batches, lambda loss, _: loss, OPTIMIZERS["adamw"], **options)
+
+    def budget(self):
+        """Returns a budget for 3.8 times the bytes of the parameters. A step of the optimizer
+        with all gradients needs four times these bytes."""
+        device = str(torch.empty(0, device=models.DEVICE).device)
+        parameters = sum(parameter.nbytes for parameter in self.loop().module.parameters())
+        gc.collect()
+        return other_bytes([], [], device) + parameters * 19 // 5
+
+    def test_all_steps_keep_the_budget(self):
+        plain = self.loop().run()
+        ours = self.loop(apply=self.budget(), accumulate=1).run()
+        self.expect_same(plain, ours)
+        status = rematlas.status(ours.module)
+        self.assertEqual(status.original, 0)
+        self.assertEqual(status.updated, STEPS)
+        self.assertEqual(status.unkept, "")
+
+    def test_who_announces_nothing_is_told_what_to_announce(self):
+        with self.assertRaisesRegex(rematlas.Infeasible, "give accumulate=1 if exactly one backward"):
+            self.loop(apply=self.budget(), on_refuse="raise").run()
 
 
 class Accumulated(UpdatesCase):

@@ -355,8 +355,11 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
         )
 
     def recorded_bytes(self, recorded) -> int:
-        """Returns `original_bytes` of a step that is recorded but not planned."""
-        return self.original_bytes(CompiledPlan.from_shapes(recorded.recording, self.name).answer())
+        """Returns `original_bytes` of a step that is recorded but not planned. If the plan may take over the
+        updates from the beginning, returns at least the bytes that the optimizer's own step needs."""
+        answer = CompiledPlan.from_shapes(recorded.recording, self.name).answer()
+        of_step = 0 if self.updates is None else self.updates.missing_bytes()
+        return max(self.original_bytes(answer), answer.resident_bytes + of_step)
 
     # Questions and requests of `api`.
 

@@ -63,6 +63,14 @@ class Planning(Unplanned):
             and self.owner.state.watch is not None
         )
 
+    def advice_about_updates(self) -> str:
+        """Returns why the step is not planned together with the updates, or what the user can announce for
+        that; empty without an optimizer."""
+        updates = self.owner.updates
+        if updates is None or updates.is_declared:
+            return "" if updates is None else updates.refused_for_good
+        return "give accumulate=1 if exactly one backward comes before each step, or clip_norm= or scaler="
+
     def conclude_infeasible(self) -> None:
         call_plan, options, plain = self.call_plan, self.owner.options, self.call_plan.answer
         if call_plan.plan.take_spare():
@@ -77,7 +85,7 @@ class Planning(Unplanned):
         room = NoRoom(options.solver, answer)
         if answer is plain:  # a plan with updates already counts gradients and optimizer states
             room.foresee(call_plan.plan.kept_then, self.owner)
-            room.note_updates(why_not_with_updates)
+            room.note_updates(why_not_with_updates or self.advice_about_updates())
         if call_plan.is_from_shapes and not call_plan.original.is_too_large and options.on_refuse == "warn":
             log.warning(
                 "rematlas: %s, as far as shapes tell, where the loss is estimated: the step is recorded as"

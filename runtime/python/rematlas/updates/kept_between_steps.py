@@ -45,8 +45,18 @@ def states(parameters) -> KeptBytes:
         for group in optimizer.param_groups:
             trained = [p for p in group["params"] if id(p) in mine and p.requires_grad]
             there += sum(state_bytes(optimizer.state.get(p, {}), p.device) for p in trained)
-            missing += first_bytes(optimizer, group, [p for p in trained if not optimizer.state.get(p)])
+        missing += missing_states(optimizer, mine)
     return KeptBytes(there, missing)
+
+
+def missing_states(optimizer, parameters) -> int:
+    """Returns the bytes of the states that the optimizer will make in its first step. `parameters`: the
+    parameters that count, by their ids."""
+    missing = 0
+    for group in optimizer.param_groups:
+        trained = [p for p in group["params"] if id(p) in parameters and p.requires_grad]
+        missing += first_bytes(optimizer, group, [p for p in trained if not optimizer.state.get(p)])
+    return missing
 
 
 def optimizers() -> list:

@@ -22,13 +22,11 @@ class UpdateRule:
 
     def __init__(self, optimizer, accumulate, clip_norm, scaler):
         self.optimizer = optimizer
-        self.accumulate = accumulate  # the number of backwards before each step
+        self.accumulate = accumulate or 1  # the number of backwards before each step
+        # Whether the user has announced what comes before the optimizer's steps.
+        self.is_announced = not (accumulate is clip_norm is scaler is None)
         self.clip_norm = clip_norm
         self.scaler = scaler
-
-    def is_announced(self) -> bool:
-        """Says whether the user has announced operations before the optimizer's steps."""
-        return self.accumulate > 1 or self.clip_norm is not None or self.scaler is not None
 
     def roles(self):
         return (Role.UPDATE, Role.SUM) if self.accumulate > 1 else (Role.UPDATE,)

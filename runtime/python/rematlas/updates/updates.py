@@ -24,6 +24,7 @@ from ..errors import message
 from .consumed_gradient import is_real
 from .consumed_step import ConsumedStep, is_hooked
 from .ending import Endings, NoEnding
+from .kept_between_steps import gradients, missing_states
 from .optimizers import unfit
 from .plan_states import PlanStates
 from .update_rule import Role, UpdateRule
@@ -45,7 +46,7 @@ class Updates:
         self.endings = Endings(self.rule, self.states)
         # Whether steps need not be watched: the user has announced the operations before the optimizer's
         # steps, or the plan moves weights.
-        self.is_declared = self.rule.is_announced() or options.copies.moves_weights
+        self.is_declared = self.rule.is_announced or options.copies.moves_weights
         self.refused_for_good = ""  # why the optimizer does all updates itself from now on
         self.refused_this_step = ""  # why the optimizer does the updates of its next step itself
         self.why = ""  # why the plan of the newest forward does not use up the gradients
@@ -224,6 +225,15 @@ class Updates:
         return plan.gradients_are_as_handed_out(gradients)
 
     # The plans.
+
+    def missing_bytes(self) -> int:
+        """Returns the bytes of gradients and optimizer states that will exist in the optimizer's own step,
+        and do not exist yet; 0 if the optimizer may only be watched at first."""
+        if not self.is_declared or self.refused_for_good:
+            return 0
+        parameters = self.rule.parameters()
+        states = missing_states(self.rule.optimizer, {id(parameter): parameter for parameter in parameters})
+        return gradients(parameters).missing + states
 
     def next_role(self) -> Role:
         return Role.UPDATE if self.forwards == self.rule.accumulate or self.rule.accumulate == 1 else Role.SUM
