@@ -61,7 +61,7 @@ COMMANDS = [
     Command("draw", "draw {folder}/mlp.graph.json -o {out}", ".svg"),
     Command("check", "check {folder}/gpt.graph.json {folder}/gpt.schedule.json --json", ""),
     Command("policy", "export {folder}/gpt.schedule.json --format policy -o {out}", ".json"),
-    Command("capture", "capture {folder}/trained.py:step -o {out}", ".json", imports_torch=True),
+    Command("capture", "capture trained:step -o {out}", ".json", imports_torch=True),
     Command("training", "python {folder}/trained.py {out}", ".plan", imports_torch=True),
 ]
 
@@ -170,6 +170,7 @@ class Faults:
                 env=self.commands.environment,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
+                cwd=self.commands.folder,
             )
             time.sleep(self.random.random() * 1.1 * command.seconds)
             process.kill()

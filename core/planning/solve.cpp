@@ -279,6 +279,9 @@ Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget
         if (copies) raise_with_copies(problem, budget, *infeasible);
         raise_by_memory(problem, budget, limits, *infeasible);
         if (!copies) raise_needed(problem.flat, budget, limits, *infeasible);
+        const bool is_over = outcome.seconds >= 0.9 * std::chrono::duration<double>(limits.time).count();
+        if (!infeasible->proven && infeasible->reason.empty() && is_over)
+            infeasible->reason = "the search ended with its time limit: a longer one may find some";
         outcome.answer = std::move(*infeasible);
         return outcome;
     }
