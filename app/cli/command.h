@@ -19,7 +19,7 @@ struct OutputFlags {
     bool shows_progress() const;  ///< true if not quiet, and standard error is a terminal
 };
 
-/// Adds sub-commands. The sub-command that the user chose runs its `body`, and the exit status goes to
+/// Adds sub-commands. The sub-command that the user chose runs its `body`, and its exit status is stored in
 /// `exit`. `body` returns Exit::success or Exit::negative, or an error, which is printed as one line.
 struct Commands {
     CLI::App& app;

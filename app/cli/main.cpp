@@ -33,8 +33,8 @@ namespace {
     end_with_a_line_at_limits();
 }
 
-/// Fails if an argument is empty. Such an argument probably comes from a script's variable that was not set,
-/// and the command must not use the default instead.
+/// Fails if an argument of the command is empty. An empty argument probably comes from a variable of a script
+/// that was not set, and the command must not use the default instead.
 Result<void> told_something(const CLI::App& command) {
     for (const CLI::Option* option : command.get_options())
         for (const std::string& word : option->results())

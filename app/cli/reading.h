@@ -51,8 +51,9 @@ Result<Bytes> budget_flag(const std::string& text, const StepBytes& step);
 /// Returns the parts of a list that commas separate.
 std::vector<std::string> parts_of(const std::string& list);
 
-/// Validators for the function `check` of an option. The validators of CLI11 accept nan, a sign of an
-/// unsigned number, and an overflow. `number_between` refuses nan, and `unsigned_number` refuses the others.
+/// Validators for the function `check` of an option. CLI11's own validators accept nan, a sign before an
+/// unsigned number, and an overflow. `number_between` refuses nan; `unsigned_number` refuses signs and
+/// overflows.
 CLI::Validator number_between(double least, double most);
 CLI::Validator unsigned_number();
 

@@ -108,7 +108,7 @@ ChildRun run_child(const std::vector<std::string>& words, std::chrono::seconds l
         ::fcntl(one->ours(), F_SETFL, O_NONBLOCK);
     }
     const ChildClock::time_point end = ChildClock::now() + limit;
-    // Waits for the end of the child, not of its output, because processes that the child started may keep
+    // Waits for the end of the child, not of its output, because processes that the child started can keep
     // the pipes open.
     bool ended = false;
     while (!(ended = has_ended(pid, run.status)) && ChildClock::now() < end) {

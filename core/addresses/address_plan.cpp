@@ -10,8 +10,8 @@
 namespace rematlas {
 namespace {
 
-/// Goes through the steps, which must be valid, and records the lifetimes of tensors. If one tensor takes
-/// over another one's memory in a run in place, their two lifetimes are linked.
+/// Goes through the steps, which must be valid, and records the lifetimes of tensors and workspaces. If a run
+/// in place puts an output into the memory of an input, the lifetimes of these two tensors are linked.
 class LifetimePlayer {
   public:
     LifetimePlayer(const Graph& graph, const AddressOptions& options)
@@ -113,7 +113,7 @@ class LifetimePlayer {
     std::int64_t aligned(std::int64_t bytes) const { return round_up(bytes, options_.alignment); }
 
     /// Adds a block for the chain of linked lifetimes that begins at `at`. During a run in place the block is
-    /// as wide as the larger of the two lifetimes.
+    /// as wide as the larger of the two tensors.
     void add_block(std::int32_t at, std::int64_t alignment, MemoryBlocks& blocks) const {
         std::int32_t from = std::max(0, lives_[at].first);
         for (; at != kNone; at = taken_over_by_[at]) {

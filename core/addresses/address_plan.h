@@ -6,8 +6,8 @@
 //     allocate(plan->arena);  // the first tensor of step 0 starts at plan->placements.front().offset
 //
 // A tensor that is recomputed or fetched has several lifetimes, each with its own place. An output of a run
-// in place starts at the address of its input, even if it is larger: the plan then leaves enough space behind
-// the input. packing.h describes how blocks are packed, and names the sources.
+// in place starts at the address of its input, even if the output is larger: the plan then leaves enough
+// space behind the input. packing.h describes how blocks are packed, and names the sources.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@ struct AddressOptions {
     std::int64_t alignment = 64;
     Homes homes = {};                 ///< homes of tensors in the schedule
     std::optional<Links> links = {};  ///< links of the schedule; absent: links of the graph's device
-    /// If true, residents have addresses, too. If false, the model itself holds the residents, and only
-    /// copies of residents that are fetched later have addresses.
+    /// If true, residents have addresses, too. If false, the model itself holds the residents; only the
+    /// copies that `fetch` steps make of them have addresses.
     bool residents = true;
-    /// The most comparisons that are spent on improving greedy fits; each takes about 1 ns.
+    /// The most comparisons (about 1 ns each) that are spent on improving the packing (packing.h).
     std::int64_t effort = 100'000'000;
 };
 
@@ -49,7 +49,8 @@ struct AddressPlan {
     Bytes arena;              ///< size of the arena that holds all placements; a multiple of the alignment
     Bytes live_peak;          ///< the most bytes of placements alive at once, as counted by the simulator
     Bytes aligned_live_peak;  ///< `live_peak` with all sizes rounded up; `arena` is at least this
-    /// Order: residents first, then for each step the outputs in the op's order and the workspace.
+    /// Order: residents first, then step by step: for a run, the outputs in the op's order and the workspace;
+    /// for a fetch, the tensor.
     std::vector<Placement> placements;
 };
 

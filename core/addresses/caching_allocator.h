@@ -8,11 +8,12 @@
 // Source: the rules that PyTorch documents for its CUDA memory management ("CUDA semantics",
 // torch.cuda.memory) and the constants in c10/core/AllocatorConfig.h. Requests are rounded up to 512 bytes.
 // Requests of at most 1 MiB come from segments of 2 MiB, larger requests from segments of 20 MiB, and
-// requests of 10 MiB or more from a segment of their own, rounded up to 2 MiB. The smallest free block that
-// is large enough is used. The rest of that block becomes a free block if it has at least 512 bytes (small
-// requests), or more than 1 MiB (large requests). Freed blocks merge with free neighbours in their segment.
-// Segments are never returned to the device. With expandable segments there is one segment per pool, which
-// grows by multiples of 2 MiB or 20 MiB, and the rest of every block becomes a free block.
+// requests of 10 MiB or more from a segment of their own, whose size is a multiple of 2 MiB. The smallest
+// free block that is large enough is used. The rest of that block becomes a free block if it has at least 512
+// bytes (small requests), or more than 1 MiB (large requests). Freed blocks merge with free neighbours in
+// their segment. Segments are never returned to the device. With expandable segments there is one segment
+// per pool, which grows by multiples of 2 MiB (small requests) or 20 MiB, and the rest of every block becomes
+// a free block.
 //
 // Not modelled: running out of memory (the real allocator then returns segments and tries again), several
 // streams, and other settings. If two free blocks are equally large, the one at the lower address is used.
@@ -33,7 +34,7 @@
 
 namespace rematlas {
 
-/// Every request is rounded up to a multiple of these bytes.
+/// Every request is rounded up to a multiple of this many bytes.
 constexpr std::int64_t cuda_granularity = 512;
 
 class CachingAllocator {
@@ -41,7 +42,7 @@ class CachingAllocator {
     explicit CachingAllocator(CachingAllocatorOptions options = {}) : options_(options) {}
 
     /// Returns the address of a block of at least `bytes`, which must be positive. Cost: logarithmic in the
-    /// blocks.
+    /// number of blocks.
     std::int64_t allocate(std::int64_t bytes);
     /// `address` must come from `allocate` and must not have been freed since.
     void free(std::int64_t address);

@@ -16,8 +16,8 @@ namespace rematlas {
 
 /// Lowers the top of `packing`, which must be valid and stays valid. The top never rises. The search stops
 /// when the top is `floor` (a lower bound on the top), or when the effort or the patience of `limits` is
-/// spent. The spent effort is added to `spent`. Cost of a move: one comparison with every placed block. Equal
-/// arguments give equal packings.
+/// spent. The spent effort is added to `spent`. Cost of putting one block back: a comparison with every
+/// placed block. Equal arguments give equal packings.
 void lower_by_ejection(const MemoryBlocks& blocks, std::int64_t floor, const SearchLimits& limits,
                        Packing& packing, std::int64_t& spent);
 

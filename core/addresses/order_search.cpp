@@ -272,7 +272,7 @@ class OrderSearch {
     }
 
     /// Considers the lower and the upper end of each gap. Returns the offset at which the block touches other
-    /// blocks, offset 0 or the ceiling for the most moments.
+    /// blocks, the bottom of the arena or the ceiling for the most moments.
     std::int64_t touching_offset_for(const BlockSegment& s) {
         const std::int64_t always = s.last - s.first + 1;
         std::int64_t free_from = 0, below = always, most = -1, best = 0;

@@ -3,8 +3,8 @@
 // A recipe says how urgent a block is (by its width, length of life, first and last moment) and into which
 // gap the block is put: the lowest, the tightest, the highest below a ceiling, or the one where it touches
 // its neighbours longest. Packing by a recipe is cheap, so many recipes are tried: plain ones first, then
-// random ones and mutations of the best. Another kind of mutation raises the urgency of blocks that were too
-// high in the parent's packing ("blame").
+// random ones and mutations of the best. Another kind of mutation keeps the recipe and raises
+// the urgency of blocks that were too high in its packing ("blame").
 //
 // Sources: greedy fits in fixed orders (Sekiyama et al. 2018, "Profile-guided memory optimization for deep
 // neural networks"; Pisarchyk and Lee 2020, "Efficient memory management for deep neural net inference"), the

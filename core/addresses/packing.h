@@ -50,7 +50,7 @@ struct SearchLimits {
 /// Returns the most bytes that are alive at one moment: a lower bound on `Packing::top`.
 std::int64_t live_peak(const MemoryBlocks& blocks);
 
-/// Returns the greatest common divisor of the widths, or 1 if there are none.
+/// Returns the greatest common divisor of the widths, or 1 if no width is positive.
 std::int64_t grain(const MemoryBlocks& blocks);
 
 /// Returns a packing in which no two blocks overlap and all offsets are multiples of the grain. So widths

@@ -13,8 +13,8 @@ namespace {
 /// Knows for each byte of the arena the request that holds it or, if the byte is free, held it last.
 class Occupants {
   public:
-    /// Gives the bytes low .. high-1 to `request`, and appends the requests that had any of these bytes to
-    /// `before`.
+    /// Gives the bytes low .. high-1 to `request`, and appends to `before` the requests that had any of these
+    /// bytes.
     void replace(std::int64_t low, std::int64_t high, std::int32_t request,
                  std::vector<std::int32_t>& before) {
         auto at = pieces_.lower_bound(low);

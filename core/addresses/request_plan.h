@@ -2,7 +2,7 @@
 // hands out the planned addresses, request by request.
 //
 //     RequestPlan plan = plan_requests(requests, {.alignment = 64});
-//     allocate(plan.arena);           // request i lies at plan.offsets[i]
+//     allocate(plan.arena);           // request i starts at plan.offsets[i]
 //
 // An address plan places the tensors and workspaces of a schedule. A request plan places the memory that
 // kernels really ask for, from each request to its return. packing.h describes how blocks are packed.

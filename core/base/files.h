@@ -13,8 +13,8 @@ namespace rematlas {
 /// Reads a file of at most 4 GiB. Errors name the path and the system's reason.
 Result<std::string> read_file(const std::filesystem::path& path);
 
-/// Writes a temporary file next to `path`, syncs it and renames it. If `path` is a device, a pipe or a
-/// socket, writes into it directly.
+/// Writes a temporary file, syncs it and renames it to `path`, or to the file to which a symbolic link at
+/// `path` leads. If `path` is a device, a pipe or a socket, writes into it directly.
 Result<void> write_file(const std::filesystem::path& path, std::string_view bytes);
 
 /// Checks before long work whether a file can be written at `path`. Fails if the folder is missing or not

@@ -13,8 +13,8 @@ namespace rematlas {
 
 /// Must be called first in a program, before objects with static lifetime are made. If memory runs out where
 /// no function can catch the exception, for example in a thread, the program prints one line and ends with
-/// status 2. If a file may not grow (`ulimit -f`), the call that writes to it fails, as on a full disk, and
-/// no signal ends the program.
+/// status 2. A write that would exceed the limit on the size of files (`ulimit -f`) fails, as on a full disk,
+/// and no signal ends the program.
 inline void end_with_a_line_at_limits() {
     std::signal(SIGXFSZ, SIG_IGN);
     std::set_terminate([] {

@@ -64,9 +64,8 @@ class BestBound {
         if (!is_done() && graph_.op_count <= kMostOpsAllMoments && chain.ops.size() > 1) try_two_sided(chain);
     }
 
-    /// Returns the moments to try, in order. First comes the moment of the chain with the most memory. Then
-    /// moments of the whole step follow: in turns, the moment with the next most memory, and the next moment
-    /// of an even spread.
+    /// Returns the moments to try, in order: first the fullest moment that `moment_chain` finds; then, by
+    /// turns, the moment with the next most memory and the next moment of an even spread over the step.
     std::vector<int> moments_by_promise() const {
         const std::vector<std::int64_t> during = memory_without_reruns(graph_);
         std::vector<int> over, order = moment_chain(graph_, budget_.value, 1).ops;

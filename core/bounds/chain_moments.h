@@ -21,10 +21,10 @@
 // workspaces, results and residents in the same way as the checker.
 //
 // Two things are left out, and the bound stays valid: variables that no row needs, and the input rows (the
-// first kind above) of late reruns. These are the reruns of ops that descend from the op of the fullest
-// moment, the moment with the most memory. Late reruns get their inputs for free, so the program does not
-// repeat the backward in every window. In each memory row, the limit on the bytes of kept tensors is lowered
-// to the largest sum that the sizes of some of these tensors can have.
+// first kind above) of late reruns. These are the reruns of the op of the fullest moment (the moment with the
+// most memory) and of its descendants. Late reruns get their inputs for free, so the program needs no rows
+// for the whole backward in every window. In each memory row, the limit on the bytes of kept tensors is
+// lowered to the largest value that is the sum of the sizes of some of these tensors.
 //
 // Source: the rows of Jain et al. (Checkmate, MLSys 2020), summed over the stages between two moments. Only
 // the order of the moments is fixed, not the order of the graph.
@@ -52,9 +52,10 @@ class ChainMoments : public MomentRelaxation {
   public:
     ChainMoments(const FlatGraph& graph, std::int64_t budget, const ChainMomentsOptions& options = {});
 
-    /// Returns the runs of an integer solution, window by window, and in the graph's order within a window. A
-    /// missing input is made right before the run that reads it. The sequence is executable, but may be over
-    /// the budget. It is empty if an op that may run only once would run twice.
+    /// Returns the runs of an integer solution, window by window. Within a window they are in the graph's
+    /// order, or each rerun is right before its first use, whichever has the lower peak. A missing input is
+    /// made right before the run that reads it. The sequence is executable, but perhaps over the budget. It
+    /// is empty if an op that must not run twice would run twice.
     RunSequence decode(std::span<const double> values) const;
 
   private:

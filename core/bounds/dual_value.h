@@ -11,11 +11,11 @@
 
 namespace rematlas {
 
-/// The result for a program of the form that `ChainMoments` makes: columns in [0, 1], rows with only a lower
-/// limit, and only integers below 2^53 as numbers.
+/// The result for a program of the form that `ChainMoments` makes: columns in [0, 1] and rows with only a
+/// lower limit. All numbers must be integers below 2^53.
 struct DualValue {
-    /// No feasible point of the program or of its linear relaxation whose objective is an integer has a
-    /// smaller objective.
+    /// Each feasible point of the program or of its linear relaxation has an objective of at least `bound`,
+    /// if that objective is an integer.
     std::int64_t bound = 0;
     /// Whether the dual value is above the objective with all columns at 1. If so, the program has no
     /// feasible point.

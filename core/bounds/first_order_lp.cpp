@@ -53,7 +53,7 @@ class Matrix {
         return sum;
     }
 
-    /// For each row and each column: the largest absolute value, or the sum of the absolute values.
+    /// For each row and each column: the largest absolute value; with `sums`, the sum of the absolute values.
     struct Norms {
         Vector row, column;
     };

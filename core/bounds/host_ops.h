@@ -27,8 +27,8 @@ struct HostOp {
 };
 
 struct StepWithoutHostOps {
-    /// The step in which the ops that can run on the host do nothing: they need not run, read nothing and
-    /// take no time, and their outputs have no bytes. Ops and tensors keep their ids, and `base_time` remains
+    /// The step in which the ops that can run on the host do nothing: they are not required, read nothing,
+    /// take no time, and make outputs of 0 bytes. Ops and tensors keep their ids, and `base_time` remains
     /// the time of the whole step.
     FlatGraph device;
     std::vector<HostOp> ops;

@@ -14,9 +14,9 @@ namespace rematlas {
 PeakBound least_footprint(const Graph& graph, const FlatGraph& flat);
 
 /// Returns a lower bound on the device's peak if at most `on_host` bytes may be on the host. A tensor that is
-/// in neither place is lost. So device and host together always hold at least the bytes that a schedule
-/// without copies holds, except the workspaces of ops that run on the host. The bound is therefore
-/// `least_peak` without these workspaces, minus `on_host`, and at least 0. Cost: linear.
+/// neither on the device nor on the host is lost. So device and host together always hold at least the bytes
+/// that a schedule without copies holds, except the workspaces of ops that run on the host. The bound is
+/// therefore `least_peak` without these workspaces, minus `on_host`, and at least 0. Cost: linear.
 PeakBound least_peak_beside_host(const Graph& graph, const FlatGraph& flat, Bytes on_host);
 
 /// Like `least_peak_beside_host`, but with `least_memory` in place of `least_peak`; `limits.budget` counts

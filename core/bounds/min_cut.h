@@ -28,7 +28,7 @@ class MinCut {
         std::vector<std::uint8_t> source_side;  ///< per node, 0 or 1; empty if stopped
     };
 
-    /// `stop` is called every few thousand discharges of a node; it returns true to stop.
+    /// `stop` is called after every few thousand calls of `discharge`; it returns true to stop.
     Cut solve(const std::function<bool()>& stop);
 
   private:

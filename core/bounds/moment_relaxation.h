@@ -1,7 +1,7 @@
 // The common part of the relaxations over moments: the variables x and a of chain_moments.h, the choice of
 // the variables that some row needs, and the rows that do not depend on copies.
 //
-// The constructor marks each needed variable whose value is not known with the column 0. The derived class
+// If a needed variable has no known value, the constructor gives it column 0 as a mark. The derived class
 // replaces each mark by a real column, and adds the other columns and rows.
 #pragma once
 

@@ -48,7 +48,7 @@ class MomentProgramme {
         for (const FlatGraph::Pair& pair : flat.inplace_pairs(moment)) held_ -= pair.saved;
     }
 
-    /// Returns the bytes that the run of the moment's op takes.
+    /// Returns the bytes of the residents and of the run of the moment's op.
     std::int64_t held() const { return held_; }
 
     /// Returns a lower bound in nanoseconds on the extra time after the moment; infinite if the budget cannot
@@ -162,8 +162,9 @@ class MomentProgramme {
         return choice;
     }
 
-    /// Over the price, each choice gives a line, and the bound is the lower envelope of these lines. The
-    /// search follows its breakpoints: the next price is where the lines of the two nearest choices meet.
+    /// As a function of the price, each choice gives a line, and the bound is the lower envelope of these
+    /// lines. The search follows the breakpoints of the envelope: the next price is where the lines of
+    /// `below` and `above` meet.
     double best_price(MinCut& network, Choice below, Choice above, std::int64_t room, double& best_at,
                       const std::function<bool()>& stop) {
         double best = 0;

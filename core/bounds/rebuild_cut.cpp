@@ -127,7 +127,7 @@ void RebuildCut::send(Amounts& starts, std::int64_t enough) {
     }
 }
 
-/// Sends more flow from the source through the needed tensors, as much as possible, until the whole flow is
+/// Sends more flow from the source through the needed tensors, until no more is possible or the whole flow is
 /// `enough`.
 void RebuildCut::raise(std::span<const int> later, std::int64_t enough) {
     Amounts starts;
@@ -147,7 +147,7 @@ void RebuildCut::raise(std::span<const int> later, std::int64_t enough) {
     }
 }
 
-/// Removes flow that ends in a node, backwards along its paths to the source.
+/// Removes `amount` of the flow that ends in the node, backwards along the paths of this flow to the source.
 void RebuildCut::give_back(int node, std::int64_t amount) {
     walk_.assign(1, {node, amount});
     while (!walk_.empty()) {
@@ -173,8 +173,8 @@ void RebuildCut::give_back(int node, std::int64_t amount) {
     }
 }
 
-/// Marks ops that need no held tensor as idle. Such an op can run whenever it is needed. No flow passes
-/// through it, and searches skip it.
+/// Marks `op` and its descendants as idle, as far as they need no held tensor. An idle op can run whenever it
+/// is needed. No flow passes through it, and searches skip it.
 void RebuildCut::settle_idle(int op) {
     std::vector<int> walk{op};
     while (!walk.empty()) {

@@ -1,14 +1,14 @@
-// The fewest bytes from which the results of a step can still be made if some ops may not run again.
+// The fewest bytes from which the results of a step can still be made if some ops must not run again.
 //
 //     RebuildCut cut(flat);            // no op runs again: all results are held
 //     cut.allow({{op}});               // from now on this op may run again
 //     cut.value();                     // the fewest bytes from which the results can be made
-//     cut.value_at({b}, {{c}});        // during b: besides b's inputs and outputs, if c must run, too
+//     cut.value_at({b}, {{c}});        // the same during b, besides b's inputs and outputs, if c runs later
 //
 // A way to make the results is a set of tensors that are held and a set of ops that run. Each result, and
 // each input of these ops, must be held or be made by one of these ops. The cheapest way is a minimum cut. A
 // needed tensor is either held (an edge with its bytes is cut), or its maker runs and needs its inputs (edges
-// without limit). If the maker may not run again, the edge of the tensor leads to the sink. The maximum flow
+// without limit). If the maker must not run again, the edge of the tensor leads to the sink. The maximum flow
 // is kept between queries. The flow that a query displaces is sent along other paths (Dinic 1970), and the
 // old flow is restored after the query. All queries are about required ops; the results need nothing from
 // other ops.
@@ -42,9 +42,9 @@ class RebuildCut {
         bool in_place = false;
     };
 
-    /// Returns the fewest bytes at the moment from which the results and the inputs of the ops `later` can be
-    /// made; kImpossible if they cannot be made. Once `enough` bytes are proven, the search ends and returns
-    /// the proven bytes. The object is unchanged afterwards.
+    /// Returns the fewest bytes that must be held at the moment if the results and the inputs of the ops
+    /// `later` are to be made; kImpossible if they cannot be made. Once `enough` bytes are proven, the search
+    /// ends and returns the proven bytes. The object is unchanged afterwards.
     std::int64_t value_at(Moment moment, std::span<const int> later, std::int64_t enough = kImpossible);
 
     /// Returns a lower bound on `value_at` for any `later`. Cost: linear in the inputs and outputs of the op.
@@ -97,7 +97,7 @@ class RebuildCut {
     const FlatGraph* graph_;
     std::vector<std::uint8_t> allowed_;  ///< per op: whether it may run again
     std::vector<int> live_inputs_;       ///< per op: number of inputs whose makers are live (see `live_`)
-    /// Per op: whether the op is live, that is, may not run again or has an input with a live maker.
+    /// Per op: whether the op is live, that is, must not run again or has an input with a live maker.
     std::vector<std::uint8_t> live_;
 
     std::vector<int> arc_begin_;  ///< per node: index in `arcs_`

@@ -1,21 +1,21 @@
 // A lower bound on the time of schedules in which residents may leave the device. If at some moment not all
-// residents fit on the device, the other residents must be copied.
+// residents fit on the device, the residents that do not fit must be copied.
 //
 //     const MovingResidents moving{may_leave(graph, copies), fastest_of(links)};
 //     const std::int64_t time = resident_traffic(graph, flat, moving, budget);      // nanoseconds
 //
 // Let b be an op that must run on the device. Let s be the time of b and of its ancestors that must run on
-// the device. During b's first run the device must hold the tensors that b reads and makes, and its
-// workspace; the remaining bytes are the room for residents. A copy of t to the host takes out(t), and a
+// the device. During b's first run the device must hold b's workspace, b's outputs, and the inputs of b that
+// ops make; the remaining bytes of the budget are for residents. A copy of t to the host takes out(t), and a
 // fetch takes in(t). Variables, all in [0, 1]:
-//     z[t]     resident t is not on the device during b's first run
+//     z[t]     resident t is not on the device during b's first run; 0 if b reads or updates t
 //     h[i]     update i, which can run on the host, runs there
 //     f[t]     t is fetched after b's first run
 //     y[t]     t is fetched at some time
 //     o[t]     t is copied to the host at some time
 // The objective, to be minimized, is the time T of the step. The rows, and why they hold in every valid
 // schedule:
-//   sum of bytes(t) z[t] >= the bytes of the residents beyond the room
+//   sum of bytes(t) z[t] >= the bytes of all residents - the remaining bytes
 //   f[t] >= z[t]
 //       Some op that reads or updates t must run on the device, and descends from b. That op has not run yet,
 //       so a resident that is not on the device during b is fetched after b.
@@ -32,7 +32,8 @@
 //       with r = the least time after which some update of the set can have its inputs
 //   T >= s + sum of in(t) f[t]
 //   T >= sum of in(t) y[t]
-//   T >= sum of out(t) o[t] + sum of out(g) h[i] over the gradients g that no update before i reads
+//   T >= sum of out(t) o[t] + sum of out(g) h[i]
+//       over all updates i, and the gradients g that update i reads and no update before i reads
 // Steps are repeated, and copies of residents may continue in the next repetition. But a link makes one copy
 // at a time, so on average no repetition is shorter than its copies.
 #pragma once

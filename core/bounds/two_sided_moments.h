@@ -1,5 +1,6 @@
-// The relaxation of a chain of moments for schedules that also copy tensors to the host and back. Each link
-// must finish the copies to the host before a moment, and the copies to the device after it.
+// The relaxation of a chain of moments for schedules that also copy tensors to the host and back. A link
+// makes one copy at a time: the time before a moment must suffice for the copies to the host that must be
+// done by then, and the time after the moment for the copies to the device that are still to come.
 //
 //     const MomentChain chain = moment_chain(flat, budget, 1);
 //     const TwoSidedMoments relaxation(flat, budget, chain, fastest_of(device.links));
@@ -62,7 +63,7 @@
 //   W[0] + .. + W[m] >= r + sum of host_time(i) h[i] over any set of these ops, with
 //        r = the least over the set of the time of the ops that must run before the inputs of op i exist.
 //        Ops on the host run one after another.
-//   W[0] + .. + W[m] >= r + sum of out(t) e[t]      as in the row before a moment
+//   W[0] + .. + W[m] >= r + sum of out(t) e[t]      as in the row for W[0] + .. + W[k-1]
 //   W[0] + .. + W[m] >= sum of in(t) f[k,t] + sum of in(t) h[i] over t in back(i)
 // Residents that may leave the device take no bytes and no time here. A link is counted with its fastest rate
 // and no latency. The rows hold whether a step waits for a copy or is refused while the copy is running. They

@@ -52,7 +52,7 @@ class WholeSearch {
     }
 
   private:
-    /// Says whether some schedule takes no longer than the bound.
+    /// Says whether the known schedule, or the best one found here, takes no longer than the bound.
     bool is_proven() const {
         return proves_optimal(found_.bound, limits_.known) ||
                (!found_.runs.empty() && cost_.peak <= budget_ && proves_optimal(found_.bound, cost_.time));

@@ -42,8 +42,8 @@ class BoundaryRules {
 
   private:
     const Graph& graph_;
-    std::set<OpId> ran_on_side_;  ///< ops that ran on the current side of the boundary
-    std::set<TensorId> read_behind_;
+    std::set<OpId> ran_on_side_;      ///< ops that ran on the current side of the boundary
+    std::set<TensorId> read_behind_;  ///< tensors that runs behind the boundary have read
     bool is_behind_ = false;
 };
 

@@ -18,7 +18,7 @@ struct SideUse {
 };
 
 struct CheckReport {
-    std::vector<std::string> violations;  ///< empty if the schedule is valid; each text names its step
+    std::vector<std::string> violations;  ///< empty if the schedule is valid; most texts name a step
     Nanoseconds time;
     double overhead = 0;
     Bytes peak;

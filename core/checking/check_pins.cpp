@@ -87,8 +87,8 @@ class PinCheck {
         if (pin_.kind == PinKind::keep) ops_.insert(id);
     }
 
-    /// Records the inputs of the op that a matched module makes and that the op, in the forward or the loss,
-    /// reads from outside that module.
+    /// Of the inputs of a forward or loss op, records those whose maker is not in the same matched module as
+    /// the op. Other ops are ignored.
     void see_what_leaves(OpId id) {
         const Op& op = graph_.ops[id];
         if (op.phase != Phase::forward && op.phase != Phase::loss) return;

@@ -21,13 +21,13 @@ class HostTraffic {
 
     std::int64_t clock() const { return clock_; }
 
-    /// Advances the clock by `time`. Copies and ops on the host go on during that time.
+    /// Advances the clock by `time`. Copies, ops on the host and collectives go on during that time.
     void compute(std::int64_t time);
     void await(TaskId task);
 
     /// Adds a copy at the end of the queue of its direction. The copy begins when all copies before it in the
-    /// queue and all tasks of `first` are done. The copy takes `alone` nanoseconds if the other direction is
-    /// idle, and `contended` nanoseconds if it is busy.
+    /// queue and all tasks of `first` are done. After `latency` nanoseconds the bytes move: in `alone`
+    /// nanoseconds if no bytes move in the other direction, in `contended` nanoseconds if some do.
     TaskId copy(Way way, int tensor, std::int64_t alone, std::int64_t contended, std::int64_t latency,
                 std::set<TaskId> first);
     TaskId run_on_host(int op, std::int64_t time, std::set<TaskId> first);
@@ -54,7 +54,7 @@ class HostTraffic {
         bool begun = false, done = false;
         std::int64_t moved_alone = 0, moved_contended = 0;
 
-        /// Returns how much has been moved, in a unit of which the whole copy has alone * contended. A
+        /// Returns how much has been moved, in a unit in which the whole copy is alone * contended. A
         /// nanosecond in which the other direction is idle adds `contended`, and any other nanosecond adds
         /// `alone`.
         unsigned __int128 moved() const;

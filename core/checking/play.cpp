@@ -46,7 +46,7 @@ class Player {
     bool full() const { return report_.violations.size() >= kMostViolations; }
     std::int64_t size(TensorId t) const { return graph_.tensors[t].bytes.value; }
     bool resident(TensorId t) const { return !made_.contains(t); }
-    /// Says whether t is a resident that the host holds from one step to the next.
+    /// Says whether `t` is a resident that the host holds from one training step to the next.
     bool kept_on_host(TensorId t) const { return resident(t) && home_on_host_.contains(t); }
     std::string name(TensorId t) const {
         return "tensor " + std::to_string(t.value) + " (" + graph_.tensors[t].name + ")";
@@ -102,7 +102,8 @@ class Player {
         tell_use({}, kMostRepetitions);
     }
 
-    /// Sets the busy times to the mean over the last `steps` steps, which began with the busy times `before`.
+    /// Sets the busy times to the mean over the last `steps` repetitions. `before` has the busy times when
+    /// these repetitions began.
     void tell_use(HostTraffic::Busy before, std::int64_t steps) {
         for (const auto& [line, total] : traffic_.busy()) {
             SideUse& use = line.first == Way::out    ? report_.to_host

@@ -34,7 +34,7 @@ struct DeviceProfile {
     std::string kind = {};                                 ///< "cpu" or "cuda"
     Bytes memory = {};                                     ///< memory of the device
     std::map<std::string, double> matmul_flops = {};       ///< peak flops per second, by type (such as "f32")
-    std::map<std::string, double> convolution_flops = {};  ///< as `matmul_flops`, which is the default
+    std::map<std::string, double> convolution_flops = {};  ///< if missing, `matmul_flops`
     std::map<std::string, double> vector_flops = {};
     double memory_bytes_per_second = 0;
     /// Added to the time of every op.

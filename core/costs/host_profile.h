@@ -1,7 +1,7 @@
 // How fast the host of a device updates parameters that are in the host's memory.
 //
 //     Result<HostProfile> host = host_profile("desktop");       // of resources/hosts, built into the program
-//     Result<HostProfile> mine = host_profile("links.json");    // a file, also one by `rematlas links`
+//     Result<HostProfile> mine = host_profile("links.json");    // a file, e.g. written by `rematlas links`
 //     Nanoseconds time = update_time(*host, 14.0 * elements);
 //
 // An optimizer's update does only a few flops for each number that it moves, so the bandwidth of the memory

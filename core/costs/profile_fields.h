@@ -56,7 +56,7 @@ inline std::vector<std::string> names_of(std::span<const BuiltinProfile> profile
 }
 
 /// Returns the text of the profile of that name in `builtin`, or of the file if the name is a path that ends
-/// in .json. Fails with the message `unknown` for other names, and if the file cannot be read.
+/// in .json. Fails for other names, with the message `unknown`, and if the file cannot be read.
 inline Result<std::string> profile_text(std::span<const BuiltinProfile> builtin, const std::string& name,
                                         const std::string& unknown) {
     for (const BuiltinProfile& profile : builtin)

@@ -55,7 +55,8 @@ struct RankLinks {
     /// Returns the time of a ring algorithm: start + hops x hop + sent bytes / speed (Thakur, Rabenseifner
     /// and Gropp, Optimization of collective communication operations in MPICH, 2005, sections 3 and 4).
     /// `bytes` is the size of the whole tensor, of which each rank has a part or gets a part. A ring through
-    /// several nodes uses the adapters of all ranks in a node. Fails if no link connects the group.
+    /// several nodes uses the adapters of all ranks in a node. Fails if no link connects the group, or
+    /// if the time is too long to count.
     Result<Nanoseconds> time_of(RankCollective kind, Bytes bytes, const RankGroup& group) const;
 };
 

@@ -28,7 +28,7 @@ double product(const ShapeOf& left, const ShapeOf& right) {
 double convolution(const ShapeOf& input, const ShapeOf& weight, double output_elements) {
     if (weight.sizes.empty() || input.sizes.size() < 2) return 0;
     const double per_channel = elements(weight.sizes) / static_cast<double>(weight.sizes[0]);
-    // The weight of a transposed convolution has the input's channels first.
+    // In a transposed convolution, the first axis of the weight is the input's channels.
     const bool transposed = weight.sizes[0] == input.sizes[1] && weight.sizes[1] != input.sizes[1] &&
                             output_elements > elements(input.sizes);
     return 2.0 * per_channel * (transposed ? elements(input.sizes) : output_elements);

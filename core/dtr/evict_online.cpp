@@ -102,7 +102,7 @@ class TracePlayer final : public EvictionHost {
         return goes_on();
     }
 
-    /// Makes room for the memory of a run, and notes the run. Returns false if there is no room.
+    /// Frees the bytes that a run takes, and notes the run. Returns false if too few bytes can be freed.
     bool runs(int id, bool in_place) {
         const StorageGraph::Op& op = eviction_.graph().op(id);
         std::int64_t fresh = op.workspace;

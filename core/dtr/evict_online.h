@@ -4,8 +4,8 @@
 //     if (outcome.status == DtrOutcome::Status::ok) use(outcome.overhead());
 //
 // The program's calls run one after another, and the method does not know later calls (see OnlineEviction). A
-// pinned tensor must be on the device from then on. A trace must pin the tensors that the program still holds
-// at its end.
+// tensor must be on the device from its pin on. A trace must pin the tensors that the program still holds at
+// its end.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ namespace rematlas {
 struct DtrOptions {
     DtrHeuristic heuristic = DtrHeuristic::dtr_eq;
     DtrDeallocation deallocation = DtrDeallocation::eager;
-    /// Gives up when the time exceeds this many times the time without recomputation.
+    /// Limit on the time of all runs, as a multiple of the time of all calls, each once. Beyond the limit the
+    /// simulation gives up.
     double thrash = 20;
     bool sample = false, ignore_small = false;  ///< as in EvictionPool::Options
     std::uint64_t seed = 1;                     ///< seed of the random heuristic and of the samples

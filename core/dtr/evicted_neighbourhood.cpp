@@ -164,7 +164,8 @@ void EvictedNeighbourhood::for_each_neighbour(int storage, Direction direction, 
     }
 }
 
-/// Fills `reached_` with a walk in one direction that continues only from evicted storages.
+/// Fills `reached_` with the storage and the evicted storages that a walk in one direction reaches from it
+/// through evicted storages only.
 void EvictedNeighbourhood::reach(int storage, Direction direction) {
     reached_.assign(1, storage);
     seen_[direction][storage] = stamp_;

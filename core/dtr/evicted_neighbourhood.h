@@ -1,5 +1,5 @@
-// The evicted neighbourhood of a storage: the evicted storages that must be made again before it, or that
-// need it to be made again (Kirisame et al., ICLR 2021, section 4.1 and appendix C.1).
+// The evicted neighbourhood of a storage: the evicted storages that must be made again before it, and those
+// that cannot be made again without it (Kirisame et al., ICLR 2021, section 4.1 and appendix C.1).
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,9 @@ class EvictedNeighbourhood {
         /// Union-find classes of connected evicted storages. A storage that returns leaves its class, but the
         /// class is not split.
         classes,
-        ancestors,                  ///< evicted ancestors that are reached through evicted storages only
-        ancestors_and_descendants,  ///< these ancestors, and descendants that are reached in the same way
+        ancestors,  ///< evicted ancestors that are reached through evicted storages only
+        /// Evicted ancestors and evicted descendants that are reached through evicted storages only.
+        ancestors_and_descendants,
     };
 
     EvictedNeighbourhood(const StorageGraph& graph, Kind kind);
@@ -35,9 +36,9 @@ class EvictedNeighbourhood {
     /// returned.
     void settle();
 
-    /// Returns the sum of the costs of the evicted neighbourhood. Each storage counts once. The call takes
-    /// nearly constant time for `classes`. For the other kinds, it takes time linear in the size of the
-    /// neighbourhood if that has changed since the last call, and constant time if not.
+    /// Returns the sum of the costs of the storages in the evicted neighbourhood. Each storage counts once.
+    /// For `classes` the call takes nearly constant time. For the other kinds it takes time linear in the
+    /// size of the neighbourhood if the neighbourhood has changed since the last call, else constant time.
     std::int64_t cost(int storage);
     /// Returns a lower bound on the cost without computing a sum: the last result of `cost`, lowered if the
     /// neighbourhood may have shrunk since. Only calls of `cost` raise the bound. `take_lowered` returns each
@@ -83,7 +84,8 @@ class EvictedNeighbourhood {
     // For exact neighbourhoods: when an evicted storage changes, a walk finds all storages whose sum or bound
     // counts it. The walk continues only from storages that a sum has counted.
     std::vector<std::uint8_t> valid_;  // per storage: whether `known_` is the exact cost
-    // [change][direction][storage]: whether a sum counted the storage.
+    // [change][direction][storage]: whether a sum whose walk went in this direction has counted the storage
+    // since an invalidating walk last cleared the entry.
     std::vector<std::uint8_t> counted_[2][2];
 
     std::vector<std::int64_t> known_;  // per storage: lower bound on the cost

@@ -12,7 +12,7 @@
 namespace rematlas {
 
 /// The score by which storages are evicted; the storage with the least score is evicted first. c: time of the
-/// ops that make the storage and its views; m: bytes; s: simulated time since the last use.
+/// ops that make the storage and its views; m: bytes; s: time since the last use, by the clock `now`.
 enum class DtrHeuristic {
     dtr_eq,  ///< (c + cost of the classes of evicted neighbours, kept by union-find) / (m s)
     /// (c + cost of the evicted ancestors and descendants reached through evicted storages) / (m s)

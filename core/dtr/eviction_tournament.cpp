@@ -72,7 +72,7 @@ EvictionTournament::Match EvictionTournament::play(std::size_t match, std::int64
 std::int64_t EvictionTournament::sure_until(const EvictionCandidate& first, const EvictionCandidate& second,
                                             std::int64_t now) const {
     if (!staleness_ || second.bytes == 0) return kForever;
-    if (first.last_use == now || second.last_use == now) return now;  // a score is infinite for now
+    if (first.last_use == now || second.last_use == now) return now;  // a score is infinite at `now`
     if (first.last_use == second.last_use && first.cost == second.cost && first.bytes == second.bytes)
         return kForever;                   // the scores stay equal, so `order` decides
     if (first.cost == 0) return kForever;  // 0 is the least score and does not change

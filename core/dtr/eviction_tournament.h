@@ -34,9 +34,9 @@ class EvictionTournament {
   public:
     explicit EvictionTournament(bool staleness) : staleness_(staleness) {}
 
-    /// Sets the candidate at a place. `place` is at most the number of candidates, so there are no gaps.
-    /// Marks the results of the matches above the place as unknown, up to the first match that is already
-    /// unknown. Cost: nearly constant.
+    /// Sets the candidate at a place. `place` must be at most the number of candidates, because there are no
+    /// gaps. Marks the results of the matches above the place as unknown, up to the first match that is
+    /// already unknown. Cost: nearly constant.
     void set(int place, const EvictionCandidate& candidate);
     void remove_last();
     const EvictionCandidate& at(int place) const { return candidates_[place]; }

@@ -153,8 +153,8 @@ OnlineEviction::Stuck OnlineEviction::stuck() const {
 
 // Reruns.
 
-/// Makes inputs of `first` again if they are gone, and locks all inputs. Inputs that exist are locked first.
-/// Then runs the op of the frame's tensor, if the frame has a tensor. The stack is explicit, because chains
+/// Makes the missing inputs of `first` again, and locks all its inputs. Inputs that exist are locked first.
+/// Then runs the op of the tensor of `first`, if `first` has a tensor. The stack is explicit, because chains
 /// of evicted tensors can be as long as the program.
 bool OnlineEviction::materialize(Frame first) {
     std::vector<Frame> stack{first};

@@ -2,21 +2,22 @@
 // `evict_online` uses it to simulate a program, and runtime/eviction to run a real one.
 //
 //     OnlineEviction eviction(host, {.pool = {.heuristic = DtrHeuristic::dtr}});
-//     if (!eviction.begin(op.inputs)) return false;    // makes inputs that are gone again; locks all
-//     eviction.make_room(bytes);                       // for the bytes that the op takes; then run it
+//     if (!eviction.begin(op.inputs)) return false;    // makes missing inputs again; locks all inputs
+//     eviction.make_room(bytes);                       // frees the bytes that the op takes; then run the op
 //     eviction.made(eviction.declare(op, outputs));    // the outputs are on the device
 //     eviction.release(tensor);                        // the program drops the tensor
 //
 // When bytes are short, the evictable storage with the least score is dropped. When an op needs a tensor that
-// is gone, the op that made the tensor runs again, recursively. The tensors that a running op reads are
-// locked. An op that runs again takes the bytes of all its outputs while it runs, even if an earlier copy
-// still exists. Evicting a storage also drops its views: each view is made again by its own op.
+// is gone, the op that made the tensor runs again; the inputs of that op are made again in the same way. The
+// tensors that a running op reads are locked. An op that runs again takes the bytes of all its outputs while
+// it runs, even if an earlier copy of an output still exists. Evicting a storage also drops its views: each
+// view is made again by its own op.
 //
 // Beyond the paper, this class supports workspaces, ops that run only once, runs in place, contents that
 // change after ops have read them (`lose`), and forgetting (`settle`), so that a program can run for ever.
 // With eager deallocation, the outputs of an op that runs only once are freed when no rerun can need them;
-// otherwise they stay. Ops run in place only with eager deallocation, and only if nothing else needs the
-// input any more.
+// with the other kinds of deallocation they stay. Ops run in place only with eager deallocation, and only if
+// nothing else needs the input any more.
 //
 // Cost: the walks through neighbourhoods, plus about log(storages on the device) for each storage that
 // changes.
@@ -34,7 +35,7 @@ namespace rematlas {
 
 /// Decides what happens when the last reference to a storage is dropped (appendix C.3).
 enum class DtrDeallocation {
-    eager,   ///< the storage is evicted at once, and may be made again
+    eager,   ///< the storage is evicted at once, and can be made again
     ignore,  ///< nothing happens
     /// The storage is freed for good as soon as no tensor made from it is evicted; the storages made from it
     /// can then not be evicted any more. Reruns do not count as uses of a storage without references.
@@ -52,9 +53,10 @@ class EvictionHost {
     /// Called when the storage no longer needs its memory. If an op has written over the storage, its memory
     /// already belongs to an output of that op.
     virtual void drop(int storage) = 0;
-    /// Returns how many bytes must be freed before `bytes` more fit; at most 0 if they fit now.
+    /// Returns how many bytes must be freed before `bytes` more bytes fit; 0 or less if they fit now.
     virtual std::int64_t missing(std::int64_t bytes) const = 0;
-    /// Called at each eviction and after each run. If it returns false, the current call fails.
+    /// Called before each eviction that makes room, and after each rerun. If it returns false, the current
+    /// call of OnlineEviction fails.
     virtual bool goes_on() { return true; }
     /// Called by `settle` when nothing can need the op or the storage any more. Their ids may be used again.
     virtual void forget_op(int /*op*/) {}
@@ -103,7 +105,7 @@ class OnlineEviction {
     /// Must be called before the contents of the tensor's storage change or disappear. Tensors that were made
     /// from these contents and still have references are frozen. If they are gone, they are made again first.
     bool lose(int tensor);
-    /// Returns how many bytes could be evicted now but would have to be kept by `lose`. Returns
+    /// Returns how many of the bytes that can be evicted now would be frozen by `lose(tensor)`. Returns
     /// `std::nullopt` if `lose` would have to make a tensor again.
     std::optional<std::int64_t> bytes_kept_by_losing(int tensor) const;
     /// Forgets the ops and storages that no rerun can need any more. Storages without references that are
@@ -133,7 +135,7 @@ class OnlineEviction {
         bool banished = false;
         int locks = 0;
         int references = 0;    // number of the program's references to tensors of this storage
-        int open_readers = 0;  // number of ops that read the storage and may still run or run again
+        int open_readers = 0;  // number of ops that read the storage and can still run or run again
     };
     /// An op that is about to run. `absent` counts the inputs that must still be made. They are on the stack
     /// `absent_`, with the next one on top. The locks for this run begin at index `locks` of `locked_`.

@@ -55,8 +55,9 @@ void OnlineEviction::settle_op(int first) {
 
 // Contents of storages that are about to change or to disappear.
 
-/// Returns the ops that cannot run again without the current contents of the storage: its readers, and the
-/// readers of all storages that only these ops could make again.
+/// Returns the ops that cannot run again without the current contents of the storage. These are its readers,
+/// the readers of the storages that these ops make and that nothing keeps (no reference and no pin), and so
+/// on.
 std::vector<int> OnlineEviction::broken_by(int storage) const {
     std::vector<int> broken;
     std::vector<std::uint8_t> seen(ran_.size(), 0);

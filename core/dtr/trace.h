@@ -13,8 +13,8 @@
 namespace rematlas {
 
 /// Ids are positions in the lists. A tensor has its own storage or is a view of another tensor's storage. A
-/// storage exists once its first tensor is made; its views are made again by their own ops. Times and bytes
-/// must not be negative. Neither the sum of all times nor the sum of all bytes may be above 2^60.
+/// storage exists as soon as its first tensor has been made; each view is made again by its own op. Times and
+/// bytes must not be negative. The sum of all times and the sum of all bytes must each be at most 2^60.
 struct Trace {
     /// The op can write `bytes` of its outputs over this input, so that they take no new memory.
     struct InPlace {
@@ -24,12 +24,12 @@ struct Trace {
     struct Op {
         std::int64_t time = 0;       ///< in the unit of the trace
         std::int64_t workspace = 0;  ///< bytes held while the op runs
-        /// false: the op runs once, and its outputs stay while a rerun can need them.
+        /// false: the op runs only once, and its outputs stay on the device while a rerun can need them.
         bool recomputable = true;
         std::vector<int> inputs{};  ///< ids of the input tensors
         std::vector<InPlace> in_place{};
-        /// The call itself writes over the inputs in `in_place`, whose contents are then gone. A rerun may
-        /// write over them or leave them.
+        /// The call itself writes over the inputs in `in_place`, whose contents are then gone. A rerun of the
+        /// op can write over these inputs, but need not.
         bool writes_over = false;
         std::vector<int> outputs{};  ///< tensors, at least one; filled by `call`
     };
@@ -81,8 +81,8 @@ struct Trace {
     void lose(int tensor) { program.push_back({Step::lose, tensor}); }
     void settle() { program.push_back({Step::settle, 0}); }
 
-    /// Returns the outputs as they were given to `call`, except that `view_of` of a view is the first input
-    /// with the view's storage.
+    /// Returns the outputs as they were given to `call`, with one difference: `view_of` of a view is the
+    /// position of the first input that has the view's storage.
     std::vector<Output> outputs_of(int op) const;
 };
 

@@ -105,7 +105,7 @@ class LogReader {
     }
 
   private:
-    // Names, in the order in which they were defined. Each has its tensor, or -1 once released.
+    // Names, in the order in which they were defined. Each name has its tensor, or -1 after its release.
 
     void define(const std::string& name, int tensor) {
         if (!slots_.try_emplace(name, static_cast<int>(named_.size())).second)
@@ -126,7 +126,7 @@ class LogReader {
         return all;
     }
 
-    // Sizes and times. Neither sum may exceed 2^60.
+    // Sizes and times. The sum of all sizes and the sum of all times must each be at most 2^60.
 
     std::int64_t checked(const Fields& line, const char* key, std::int64_t value, std::int64_t& sum) {
         if (value < 0) line.fail(std::string(key) + " is negative");

@@ -23,7 +23,7 @@ struct Device {
     Links links = {};
     Bytes host_memory = {};       ///< 0: unknown, and not limited
     std::string kind = {};        ///< "cpu" or "cuda"; empty if unknown
-    std::int64_t alignment = 64;  ///< alignment in bytes of the addresses from the device's allocator
+    std::int64_t alignment = 64;  ///< of the addresses that the device's allocator returns, in bytes
     /// Empty if the allocator reserves nothing beyond the live tensors.
     std::optional<CachingAllocatorOptions> allocator = {};
     bool operator==(const Device&) const = default;

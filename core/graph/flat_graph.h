@@ -39,11 +39,11 @@ struct FlatGraph {
 
     struct Pair {
         std::int32_t out, in;
-        /// The smaller number of bytes of the two tensors, which a run in place saves.
+        /// The bytes that a run in place saves: those of the smaller of the two tensors.
         std::int64_t saved;
     };
     std::vector<std::int32_t> inplace_begin{0};  ///< per op: index in `inplace`
-    /// Only pairs whose input is made by an op. If the input is a result, this op must be able to run again.
+    /// Only pairs whose input is made by an op. If the input is a result, the op that makes it can run again.
     std::vector<Pair> inplace;
 
     std::vector<std::uint8_t> required;      ///< per op: it runs at least once in every valid schedule

@@ -81,7 +81,7 @@ struct Op {
     bool recomputable = true;  ///< false: runs exactly once
     std::optional<Nanoseconds> host_time =
         {};                   ///< time of a run on the host; empty if the op cannot run there. Only optimizer
-                              ///< ops can
+                              ///< ops can have one
     std::string source = {};  ///< the line of the model that calls the op, e.g. model.py:41; empty: not known
     /// Set for a collective of several ranks that runs at the same time as compute.
     std::optional<Collective> collective = {};

@@ -45,9 +45,10 @@ struct Subproblem {
 /// and share no op; `second` may be empty. `rank` is, for each op of the whole graph, its place in a step
 /// that runs all of the first part, then all ops of `outside`, then all of the second part; -1 for ops that
 /// never run. The rank decides which tensors of other ops exist before the first part (given) or are made
-/// after it (received), and which tensors other ops read after the second part has begun. An op runs in place
-/// if all tensors that it overwrites belong to the subproblem. Cost: linear in the ops' inputs and outputs,
-/// in the users of these, and in the size of the whole graph.
+/// after it (received), and which tensors other ops read after the second part has begun. An op keeps its
+/// in-place pairs if all tensors that it would overwrite are in the subproblem and none of them is a result
+/// that can be made only once. Cost: linear in the ops' inputs and outputs, in the users of these, and in the
+/// size of the whole graph.
 Subproblem subproblem(const FlatGraph& whole, std::span<const std::int32_t> rank,
                       std::span<const std::int32_t> first, std::span<const std::int32_t> second = {});
 

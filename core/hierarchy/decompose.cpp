@@ -121,8 +121,8 @@ class Decomposition {
         return dot == std::string::npos ? "" : path.substr(0, dot);
     }
 
-    /// If more modules than fit on one level have only one forward op each, these ops are moved to the parent
-    /// module: the names of such modules are just the names of their ops.
+    /// If more children of a module than fit on one level have only one forward op each, these ops are moved
+    /// to that module: the names of such children are just the names of their ops.
     void dissolve_single_ops() {
         std::unordered_map<std::string, int> ops_of, inner;
         for (const Op& op : graph_.ops) {
@@ -229,8 +229,9 @@ class Decomposition {
         return id;
     }
 
-    /// Puts each backward op with the forward op that it belongs to, else with the latest forward op from
-    /// which it reads, else with the op before it.
+    /// Puts each backward op into the twin of the part that has the op's forward op (`Op::of`). If `of` is
+    /// not set, the latest forward op from which the op reads counts as its forward op. If there is no such
+    /// part, the op joins the backward op before it.
     void cut_twin(BlockId twin, const std::vector<BlockId>& parts) {
         const std::vector<OpId> ops = std::move(blocks_[twin].ops);
         blocks_[twin].ops.clear();

@@ -7,7 +7,7 @@
 namespace rematlas {
 
 /// Returns a forest that covers every op exactly once: a tree for the forward ops, its twin for the backward
-/// ops (every forward block has a backward twin or none), and one block each for the loss and the optimizer
+/// ops (every forward block has at most one backward twin), and one block each for the loss and the optimizer
 /// if the graph has them. Blocks that the graph already has are returned unchanged. Cost: nearly linear.
 /// - From module paths: one block per module, in order of first use. Chains of blocks with a single child are
 ///   kept, because users know these names.

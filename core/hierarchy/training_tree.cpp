@@ -46,8 +46,7 @@ class TreeBuilder {
         }
     }
 
-    /// Returns the place in the forward part of the op that makes the tensor; -1 if that op is not in the
-    /// forward part.
+    /// Returns where in the forward part the tensor's maker is; -1 if the maker is not in the forward part.
     int made_at(int tensor) const { return position_[flat_.producer[tensor]]; }
     int last_read_at(int tensor) const {
         int last = -1;
@@ -304,8 +303,8 @@ class TreeBuilder {
         for (const int op : tree_.forward) tree_.rank[op] = rank++;
         for (std::size_t i = bottom_.size(); i-- > 0;)
             for (const int op : tree_.blocks[bottom_[i]].backward) tree_.rank[op] = rank++;
-        // From here on the ops of a block are in the order in which they run; the ops of its last child come
-        // first.
+        // From here on the backward ops of a block are in the order in which they run; the backward ops of
+        // its last child come first.
         for (TrainingBlock& block : tree_.blocks)
             std::sort(block.backward.begin(), block.backward.end(),
                       [&](int a, int b) { return tree_.rank[a] < tree_.rank[b]; });

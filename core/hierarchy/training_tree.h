@@ -21,7 +21,8 @@ namespace rematlas {
 enum class Partition : std::uint8_t {
     /// At points that at most one tensor crosses (Rockmate: Zhao et al., ICML 2023).
     articulation,
-    /// By merging small neighbouring blocks whose ends few bytes cross (HiRemate: Gusak et al., ICML 2025).
+    /// By merging small neighbouring blocks if few bytes cross the ends of the merged block (HiRemate:
+    /// Gusak et al., ICML 2025).
     bottom_up,
     modules,  ///< by module paths, which users know
     repeats   ///< by patterns of ops that are repeated several times in a row

@@ -6,9 +6,9 @@
 //     model.add_row(-kInfinite, 3, {{{x, 2.0}, {y, 1.0}}});                     // 2x + y <= 3
 //     Result<MilpAnswer> answer = solve_milp(MilpLibrary::highs, model, {.time = 10s});
 //
-// The objective is minimized. Libraries: HiGHS (MIT licence) and GLPK (GPL 3 or later); a build may lack
-// either. They work with doubles, so bounds hold only to their tolerances (1e-9 for a row), and callers must
-// check the answers.
+// The objective is minimized. Libraries: HiGHS (MIT licence) and GLPK (GPL 3 or later); a build can lack
+// one or both. They work with doubles, so bounds hold only to the tolerances of the libraries (1e-9 for a
+// row), and callers must check the answers.
 #pragma once
 
 #include <chrono>
@@ -82,7 +82,7 @@ struct MilpLimits {
 
 enum class MilpStatus {
     optimal,     ///< optimal to within the relative gap
-    feasible,    ///< a limit ended the search
+    feasible,    ///< a limit ended the search after a feasible point was found
     infeasible,  ///< proven to have no feasible point
     unknown,     ///< a limit ended the search before a feasible point was found
 };

@@ -118,11 +118,11 @@ std::vector<std::uint8_t> needed_by_loss(const FlatGraph& original, OpId loss) {
 
 /// Returns a relaxation of the step: every schedule that obeys the pins is also a schedule of the returned
 /// graph. A run before the end of the loss is a run of the op. A later run is a run of the copy, and also of
-/// the op if the op also makes a tensor that is not pinned (`serves_both`). In this form no schedule may take
-/// more time or memory. So the copy of an op that serves both takes no time. Another op with a copy takes no
-/// time if its first run could come after the loss. The bytes of a tensor that the op and its copy make count
-/// once. If an op that serves both has several in-place pairs, its copy takes no bytes and no workspace
-/// either.
+/// the op if the op also makes a tensor that is not pinned (`serves_both`). The schedule must not take
+/// more time or memory in this form. So the copy of an op that serves both takes no time. Any other op with a
+/// copy takes no time if its first run could come after the loss. The bytes of a tensor that the op and its
+/// copy make count once. If an op that serves both has several in-place pairs, its copy takes no bytes and no
+/// workspace either.
 FlatGraph relaxed(const PinnedStep& step, const FlatGraph& original,
                   const std::vector<std::uint8_t>& is_copy) {
     FlatGraph flat = step.flat;
@@ -184,8 +184,8 @@ void append_with_makers(const FlatGraph& original, std::int32_t op, Freshness& f
     runs.push_back(op);
 }
 
-constexpr std::int64_t kMostEvents = 400'000'000;  ///< most inputs and runs that are visited to leave out
-                                                   ///< runs: about a second
+constexpr std::int64_t kMostEvents = 400'000'000;  ///< most inputs and runs that `without_spare`
+                                                   ///< visits: about a second
 
 /// Leaves out repeated runs of ops that were copied, the longest first, if the sequence stays within the
 /// budget and obeys the pins.

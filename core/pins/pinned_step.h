@@ -4,14 +4,15 @@
 //     Answer answer = solver->solve({step->graph, step->flat}, budget, limits, {});
 //     RunSequence runs = on_original(*step, flatten(graph), runs_of_the_answer, budget);
 //
-// For a keep pin, the op is marked as an op that runs once.
+// For a keep pin, each matched op is marked as an op that runs once.
 //
-// For a recompute pin, each op whose outputs must be made again gets a copy after the loss. Ops after the
-// loss read the outputs of the copies; ops before it read the outputs of the ops themselves. A copy reads
-// pinned tensors from other copies. The copies must wait for the loss: the last op of the loss makes a tensor
-// of 0 bytes that each copy reads. An op that is not pinned and runs again after the loss reads from the ops,
-// not from the copies, so the graph allows slightly fewer schedules than the pins do. `on_original`
-// compensates for most of this. Bounds are proven on `relaxed`, which allows slightly more.
+// For a recompute pin, each op whose outputs must be made again gets a copy after the loss. In the graph's
+// order, ops after the loss read the outputs of the copies; ops before the loss read the outputs of the ops
+// themselves. A copy reads pinned tensors from other copies. The copies must wait for the loss: the last op
+// of the loss makes a tensor of 0 bytes that each copy reads. If an op without a copy runs again after the
+// loss, that run still reads the outputs of the ops themselves. So the graph allows slightly fewer schedules
+// than the pins do. `on_original` compensates for most of this. Bounds are proven on `relaxed`, which allows
+// slightly more schedules.
 #pragma once
 
 #include <span>
@@ -49,8 +50,8 @@ Result<PinnedStep> pinned_step(const Graph& graph, const Pins& pins);
 RunSequence on_original(const PinnedStep& step, const FlatGraph& original, std::span<const std::int32_t> runs,
                         Bytes budget);
 
-/// Says whether a run sequence of the original obeys the recompute pins: after the loss no run may read a
-/// pinned tensor that was made before.
+/// Says whether a run sequence of the original obeys the recompute pins: after the last op of the loss, no
+/// run reads a pinned tensor that was made before that op had run.
 bool makes_again(const PinnedOps& pinned, const FlatGraph& original, std::span<const std::int32_t> runs);
 
 }  // namespace rematlas

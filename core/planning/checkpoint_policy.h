@@ -1,5 +1,4 @@
-// Selective checkpointing for programs other than Rematlas that train the model: PyTorch itself, and
-// torchtitan.
+// Selective checkpointing for training without Rematlas: in PyTorch itself, or in torchtitan.
 //
 //     Result<CheckpointPolicy> policy = checkpoint_policy(graph, budget, {.time = 10s});
 //     write_file(path, policy_text(graph, *policy));

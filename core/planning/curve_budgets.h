@@ -1,13 +1,13 @@
 // Chooses the budget at which another solve gives most information about a trade-off curve.
 //
-// The least overhead is a non-increasing function of the budget. At a budget m it is at most the overhead of
-// every schedule found whose peak is at most m, and at least every bound proven at m or at a larger budget.
-// The overhead found changes at the peaks of schedules, and the proven bound changes at the budgets with a
-// bound. Between two neighbouring changes the overhead found and the bound are constant, so the curve runs
-// through a rectangle. The width of the rectangle is the bytes between the two changes. Its height is the
-// overhead found at the left end minus the bound proven at the right end. The sum of the areas of the
-// rectangles measures how little is known about the curve. A budget in the middle of the largest rectangle at
-// least halves the width of that rectangle, whatever the solver finds at this budget.
+// The least overhead is a non-increasing function of the budget. Two limits of it are known at a budget `m`.
+// The upper limit is the least overhead of the known schedules whose peak is at most `m`. The lower limit is
+// the highest bound that is proven at `m` or at a larger budget. The upper limit changes at the peaks of
+// schedules, and the lower limit changes at the budgets with a bound. Between two neighbouring changes both
+// limits are constant, so the curve runs through a rectangle. Its width is the number of bytes between the
+// two changes. Its height is the upper limit at the left end minus the lower limit at the right end. The sum
+// of the areas of the rectangles measures how little is known about the curve. A solve at a budget in the
+// middle of the largest rectangle at least halves the width of this rectangle, whatever the solver finds.
 #pragma once
 
 #include <optional>

@@ -9,9 +9,9 @@ namespace rematlas {
 /// training run.
 enum class FileKind { model, graph, schedule, plan, sweep, fits, run, measurement, unknown };
 
-/// Returns the kind by the "format" field near the start of the file, whatever the file's name is. If there
-/// is no such field (or no such file, or no text in it), returns the kind by the ending of the name, in upper
-/// or lower case.
+/// Returns the kind by the start of the file, whatever the file's name is: by the "format" field, or by the
+/// fields of a measurement. If neither is there, or if the file is empty or does not exist, returns the kind
+/// by the ending of the name, in upper or lower case.
 FileKind file_kind(const std::filesystem::path& path);
 
 /// Says whether the file should be read as a measurement by torch. This is also true for a file of unknown

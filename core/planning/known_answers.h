@@ -1,6 +1,6 @@
-// The peaks found and the bounds proven for the schedules of one graph, for each question (a budget, the
-// allowed copies and the pins). All code that shows or writes a bound takes the bound from here, so that one
-// question has one answer everywhere.
+// Keeps the peaks that were found and the bounds that were proven for the schedules of one graph, by question
+// (a budget, the allowed copies and the pins). All code that shows or writes a bound takes the bound from a
+// KnownAnswers, so that one question has one answer everywhere.
 //
 //     KnownAnswers known(graph);
 //     known.add(schedule);
@@ -28,18 +28,18 @@ struct Question {
     bool operator==(const Question&) const = default;
 };
 
-/// Returns the `Copies` setting that allows the schedule and as little else as possible. Its links are the
-/// links of the schedule, or else of the graph. If the schedule copies nothing, the setting allows no copies.
-/// Cost: linear in the steps.
+/// Returns the `Copies` setting that allows the schedule and as little else as possible. The links are those
+/// of the schedule, or those of the graph's device if the schedule names none. If the schedule copies
+/// nothing, the setting allows no copies. Cost: linear in the steps.
 Copies copies_of(const Graph& graph, const Schedule& schedule);
 
 /// Returns the question that the schedule was made for. If the schedule has no budget, its peak counts as the
 /// budget.
 Question question_of(const Graph& graph, const Schedule& schedule);
 
-/// Says whether the schedule keeps the budgets of the question, makes only copies that it allows, and obeys
-/// its pins. The schedule must have passed the check. Cost: linear in the steps. If the schedule was not made
-/// under all of the pins, the cost arises for each pin.
+/// Says whether the schedule keeps the budgets of the question, makes only copies that the question allows,
+/// and obeys the pins of the question. The schedule must have passed the check. Cost: linear in the steps; if
+/// the schedule was not made under all of the pins, linear in the steps for each pin.
 bool may_answer(const Graph& graph, const Schedule& schedule, const Question& question);
 
 class KnownAnswers {
@@ -53,8 +53,8 @@ class KnownAnswers {
     void add_peak(Question question, Bytes peak);
     /// Records that no schedule of the class `over` that may answer the question has a smaller overhead.
     void add_bound(Question question, ScheduleClass over, double overhead);
-    /// Records that every schedule of the class `over` that may answer the question at any budget has a peak
-    /// of at least `needed`.
+    /// Records that every schedule of the class `over` that may answer the question, with any budget in place
+    /// of the question's, has a peak of at least `needed`.
     void add_needed(Question question, ScheduleClass over, Bytes needed);
 
     /// Returns the largest known lower bound on the overhead of schedules that may answer the question;
@@ -63,8 +63,8 @@ class KnownAnswers {
     /// Returns the least known peak of schedules that may answer the question at a large enough budget;
     /// nothing if none is known.
     std::optional<Bytes> smallest(const Question& question) const;
-    /// Returns the largest known lower bound on the peak of schedules that may answer the question at any
-    /// budget; 0 if none is known.
+    /// Returns the largest known lower bound on the peak of schedules that may answer the question, with any
+    /// budget in place of the question's; 0 if none is known.
     Bytes needed(const Question& question) const;
 
   private:

@@ -10,11 +10,11 @@
 // The answer depends on captured graphs only: the batch was captured, and its schedule passed the checker.
 // The next larger batch was captured, too, and no schedule was found for it, or provably none exists.
 //
-// With the solver `checkmate` the search uses the form of its integer program that maximizes the batch (Jain
-// et al., MLSys 2020). First it finds, at one batch, the schedule with the least peak within the allowed time
-// (least_peak_within.h). The peak of this schedule at any other batch can be predicted exactly. The largest
-// batch at which the schedule keeps the budget is solved next. This is repeated until the batch no longer
-// grows, as in Dinkelbach's method (1967) for ratios.
+// With the solver `checkmate` the search uses the form of Checkmate's integer program that maximizes the
+// batch (Jain et al., MLSys 2020). First the search finds, at one batch, the schedule with the least peak
+// within the limit on the step's time (least_peak_within.h). The peak of this schedule at any other batch can
+// be predicted exactly. The largest batch at which the schedule keeps the budget is solved next. This is
+// repeated until the batch no longer grows, as in Dinkelbach's method (1967) for ratios.
 #pragma once
 
 #include <cstdint>

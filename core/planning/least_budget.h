@@ -1,4 +1,4 @@
-// Finds the least memory with which a step keeps a limit on its time.
+// Finds the least memory with which a training step keeps a limit on its time.
 //
 //     Result<LeastBudget> found = least_budget({graph, flat}, {.limits = {.time = 60s}}, 1.10);
 //     use(found->schedule.peak);     // the least peak found at +10 %

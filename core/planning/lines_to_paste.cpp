@@ -60,11 +60,11 @@ bool is_of_absent_device(const Graph& graph) {
     return told_by(graph, "times").starts_with("roofline model");
 }
 
-/// Says whether `rematlas.apply` can use plans of the graph. It can if the graph was captured from a Python
-/// model. If the graph contains the updates of an optimizer, the optimizer must be fused, and the graph must
-/// have been recorded on the device that it is for. `apply` also can use the plans of a TorchScript file with
-/// the caller's loss and without updates, because the Python model behind the file can train with such a
-/// plan.
+/// Says whether `rematlas.apply` can use plans of the graph. There are two cases:
+/// - The graph was captured from a Python model. If it contains the updates of an optimizer, the optimizer
+///   must be fused, and the graph must have been recorded on the device that it is for.
+/// - The graph was captured from a TorchScript file, with the caller's loss and without updates. The Python
+///   model behind the file can then train with the plan.
 bool is_for_apply(const Graph& graph) {
     if (!graph.replay) return false;
     const std::string file = told_by(graph, "model");

@@ -47,8 +47,9 @@ class PinnedSolver : public Solver {
         return mapped(problem, budget, limits, std::get<Solution>(std::move(answer)), bound);
     }
 
-    /// Returns the better of two answers. The answer without copies gets a share of the time. The solver's
-    /// answer with copies counts only if it is a valid schedule of the original graph that obeys the pins.
+    /// Returns the better of the answers without and with copies. The answer without copies gets the share
+    /// `kShareWithoutCopies` of the time. The answer with copies counts only if it is a valid schedule of the
+    /// original graph that obeys the pins.
     Answer with_copies(const Problem& problem, Bytes budget, const Limits& limits,
                        const Progress& progress) const {
         const Deadline deadline(limits);

@@ -23,8 +23,8 @@ struct SolveRequest {
     Limits limits = {};
     Pins pins = {};  ///< pins that the schedule must obey (core/schedule/pin.h)
     /// The copies to the host that are allowed. If the links do not copy in both directions, the links of the
-    /// graph's device are used instead. If the host budget is absent, the memory of the graph's host is the
-    /// budget, if it is known.
+    /// graph's device are used instead. If the host budget is absent, but the memory of the graph's host is
+    /// known, this memory is the host budget.
     Copies copies = {};
 };
 
@@ -32,8 +32,8 @@ struct SolveRequest {
 /// Fails if no links are known, or if the solver cannot plan the copies.
 Result<Copies> copies_for(const Graph& graph, std::string_view solver, Copies copies);
 
-/// Sets the gap at which the search ends, in the limits and, if the solver has an option for the gap, in its
-/// options.
+/// Sets the gap at which the search ends, in the limits of the request. If the solver has an option for the
+/// gap, sets it in the options of the request, too.
 void set_gap(SolveRequest& request, double gap);
 
 /// Sets the library that solves mixed-integer programs: highs or glpk. The options of the request must be set
@@ -46,8 +46,8 @@ StepBytes step_bytes(const FlatGraph& graph);
 
 /// Solves the request. The returned schedule contains the options and the pins of the request. Errors: an
 /// unknown solver or option, a share that is not a valid budget, pins that match nothing or contradict each
-/// other, pins on a graph with a boundary, and the errors of `copies_for` and of the `solve` that takes a
-/// solver.
+/// other, pins on a graph with a boundary or with collectives that have a queue, and the errors of
+/// `copies_for` and of the `solve` that takes a solver.
 Result<Outcome> solve(const Problem& problem, const SolveRequest& request, const Progress& progress = {});
 Result<Outcome> solve(const Graph& graph, const SolveRequest& request, const Progress& progress = {});
 

@@ -39,14 +39,14 @@ void raise_with_copies(const Problem& problem, Bytes budget, Infeasible& answer)
     answer = std::move(proven);
 }
 
-/// Raises the needed bytes to the bound of `least_memory` for schedules without copies to the host. If copies
-/// are allowed, uses the bound for schedules that put no more bytes on the host than the host has room for.
+/// Raises the needed bytes to a bound on the peak. If no copies are allowed, this is the bound of
+/// `least_memory`. If copies are allowed, it is the bound for schedules that keep the budget of the host.
 void raise_by_memory(const Problem& problem, Bytes budget, const Limits& limits, Infeasible& answer) {
     const bool copies = problem.copies.what != Offload::none;
     const Bytes on_host =
         copies ? problem.copies.host_budget.value_or(keep_all_peak(problem.flat)) : Bytes(0);
     if (copies && on_host >= keep_all_peak(problem.flat) - budget)
-        return;  // the host has room for all bytes above the budget, so no bound exceeds the budget
+        return;  // all bytes above the budget fit on the host, so no bound exceeds the budget
     const LeastMemoryLimits memory_limits{
         .time = std::min<std::chrono::nanoseconds>(limits.time / 4, kLongestMemoryProof),
         .stop = limits.stop,
@@ -64,7 +64,7 @@ void raise_by_memory(const Problem& problem, Bytes budget, const Limits& limits,
 }
 
 /// Raises the needed bytes above the budgets at which the bound on the overhead is infinite, because no
-/// schedule fits these budgets. The largest such budget may be above the largest footprint of an op.
+/// schedule fits these budgets. The largest of them can be above the largest footprint of an op.
 void raise_needed(const FlatGraph& graph, Bytes budget, const Limits& limits, Infeasible& answer) {
     const auto fits_none = [&](Bytes tried) {
         return std::isinf(overhead_lower_bound(graph, tried, bound_limits(limits)).overhead);

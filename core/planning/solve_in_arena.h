@@ -10,7 +10,7 @@ namespace rematlas {
 
 /// Solves for the budget and plans addresses. If the arena is too large, solves again for a smaller live
 /// budget, that is, a budget for the bytes of live tensors. Once a live budget has led to no schedule, the
-/// next live budget is between that budget and the most recent live budget whose arena was too large.
+/// next one is between this live budget and the most recent live budget whose arena was too large.
 /// Attempts are short until an arena fits; the last attempt is long. Of the schedules whose arenas fit, the
 /// one with the least overhead is returned; its addresses are checked. If no attempt finds a schedule, the
 /// `Infeasible` of `solve` is returned. If schedules are found, but no arena fits, an `Infeasible` is

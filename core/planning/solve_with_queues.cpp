@@ -33,8 +33,8 @@ std::size_t forms_within(const Graph& graph, const Limits& limits) {
     return std::clamp<std::size_t>(static_cast<std::size_t>(limits.time.count() / each), 1, kForms.size());
 }
 
-/// Returns the most bytes that one collective makes and reads. These bytes are held longer if it runs at the
-/// same time as compute.
+/// Returns the most bytes that one collective reads and makes, without residents. These bytes are held longer
+/// if the collective runs at the same time as compute.
 Bytes room_to_move(const Graph& graph) {
     const IdVector<TensorId, OpId> producer = producers(graph);
     Bytes most;

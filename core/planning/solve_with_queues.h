@@ -16,9 +16,10 @@ namespace rematlas {
 /// Says whether the graph has collectives that run at the same time as compute.
 bool has_queues(const Graph& graph);
 
-/// Returns the answer for the graph, whose time is simulated with queues. The solution has a bound only if
-/// `solver` proved one for the form without times. Each form gets an equal share of the time. If the time is
-/// short for the size of the graph, fewer forms are tried.
+/// Returns the answer for the graph; the time of the schedule is simulated with queues. The solution has a
+/// bound only if `solver` proved one for the form with the whole budget in which collectives take no time.
+/// Each form gets an equal share of the time limit. If the time limit is short for the size of the graph,
+/// fewer forms are tried.
 Answer solve_with_queues(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits,
                          const Progress& progress);
 

@@ -126,9 +126,9 @@ bool may_serve(const Copies& found, const Copies& asked) {
             found.host_budget == asked.host_budget);
 }
 
-/// Returns the schedule with the smallest known peak as an answer of the solver, because a short search of
-/// the solver may not find this schedule again. Returns nothing if the schedule does not fit the budget, or
-/// if the solver only finds schedules of a smaller class.
+/// Returns the schedule with the smallest known peak as an answer of the solver, because the solver can miss
+/// this schedule in a short search. Returns nothing if the schedule does not fit the budget, or if the solver
+/// finds only schedules of a class smaller than `any_order`.
 std::optional<Result<Outcome>> from_smallest(const Problem& problem, const SmallestBudget& smallest,
                                              std::string_view solver, Bytes budget, const Limits& limits) {
     if (smallest.peak > budget || traits_of(solver).finds < ScheduleClass::any_order) return std::nullopt;
@@ -270,8 +270,8 @@ class SweepRun {
             Result<Outcome> outcome = options_.arena
                                           ? solve_in_arena(task.problem, *task.solver, budget, limits)
                                           : solve(task.problem, *task.solver, budget, limits);
-            // The smallest known schedule is not used for an arena: its peak may fit the budget, but its
-            // arena may not.
+            // The schedule with the smallest known peak is not used for an arena: even if its peak fits the
+            // budget, its arena can be too large.
             if (outcome && !options_.arena && outcome->infeasible())
                 if (auto found = from_smallest(task.problem, smallest_, curve.solver, budget, limits))
                     outcome = *std::move(found);
@@ -336,10 +336,10 @@ class SweepRun {
         return all;
     }
 
-    /// Removes the smallest samples, so that no new budget is chosen among them. If weights may not be
-    /// offloaded, these are the samples below the smallest budget that is known to work. If weights may be
-    /// offloaded, these are the samples below the largest budget at which nothing was found and which is
-    /// below all peaks found.
+    /// Removes the smallest samples, so that no new budget is chosen among them. If weights must stay on the
+    /// device, these are the samples below the least peak of all schedules found. If weights may be
+    /// offloaded, these are the samples below the largest budget that is below this peak and at which nothing
+    /// was found.
     void forget_too_small(const Copies& kind, std::vector<CurveSample>& samples) const {
         std::optional<Bytes> smallest;
         for (const CurveSample& sample : samples)

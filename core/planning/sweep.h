@@ -31,7 +31,7 @@ struct SweepPoint {
 struct SweepCurve {
     std::string solver;
     std::vector<SweepPoint> points;  ///< budgets ascending; the overhead never rises with the budget
-    /// The copies that the schedules may make; bounds hold for all schedules with such copies.
+    /// The copies that the schedules may make; bounds hold for all schedules that make no other copies.
     Copies copies = {};
 };
 
@@ -42,8 +42,8 @@ struct Sweep {
     Pins pins = {};  ///< all schedules obey these pins; bounds hold for all schedules that obey them
 };
 
-/// How budgets are chosen if the options do not name them. All of them are between the smallest budget that
-/// was found feasible and the peak without recomputation.
+/// How budgets are chosen if the options do not name them. They are at most the peak without recomputation,
+/// and at least the smallest budget that was found feasible, or less if weights may be offloaded.
 enum class Spacing {
     even,   ///< equal distances
     curve,  ///< each budget is in the interval where least is known about the curve (curve_budgets.h)
@@ -74,14 +74,14 @@ using OnSweepPoint = std::function<void(const SweepCurve&, const SweepPoint&)>;
 /// other, each for all curves. So if the time is short, the sweep has fewer points, but each is solved well
 /// in all curves. If weights may be offloaded, the budgets start at the bytes that every schedule needs. At
 /// the end, the smallest budgets at which no curve has a schedule are removed, unless the options name the
-/// budgets; `on_point` was called for them, too. Equal seeds give equal sweeps unless a solver was ended by
-/// its time limit. `on_point` is called after each point; the point may still improve later. Errors: an
-/// unknown solver, a solver that plans none of the copies, copies without links, pins that match nothing or
-/// contradict each other.
+/// budgets. `on_point` is called after each point; the point can still improve later, or be removed at the
+/// end. Equal seeds give equal sweeps unless a solver was ended by its time limit. Errors: an unknown solver,
+/// a solver that plans none of the copies, copies without links, pins that match nothing or contradict each
+/// other.
 Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options, const OnSweepPoint& on_point = {});
 
-/// Returns the schedule of a point of a curve of this solver. The problem must allow the same copies as the
-/// curve. The point must be feasible and contain its steps.
+/// Returns the schedule of a point. `solver` must be the solver of the point's curve, and the problem must
+/// allow the same copies as this curve. The point must be feasible and contain its steps.
 Schedule schedule_of(const Problem& problem, std::string_view solver, const SweepPoint& point,
                      Pins pins = {});
 

@@ -20,8 +20,8 @@ class CollectivesUnderWay {
     /// Returns the number of the op's queue; -1 if the op runs on the device's compute.
     int queue_of(OpId op) const { return queues_.of[op]; }
 
-    /// Adds a run of the op, which has a queue, at the end of its queue. Returns the number of the run in
-    /// `clock`.
+    /// Adds a run of the op at the end of the op's queue; the op must have one. Returns the number of the run
+    /// in `clock`.
     int start(OpId id, SideQueues& clock) {
         const Op& op = graph_.ops[id];
         const int work = clock.add({.queue = SideQueue::collective,

@@ -47,7 +47,7 @@ const std::string& name_of(const Graph& graph, const Step& step) {
     return step.names_op() ? graph.ops[step.op()].name : graph.tensors[step.tensor()].name;
 }
 
-/// Adds the runs on the device's compute, and counters of the bytes that are held there.
+/// Adds the runs on the device's compute, and counters of the bytes that are held on the device.
 void add_runs(const Graph& graph, const std::vector<Step>& steps, const Simulation& played, json& events) {
     IdVector<OpId, int> count(graph.ops.size(), 0);
     for (std::size_t i = 0; i < steps.size(); ++i) {

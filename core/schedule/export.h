@@ -16,9 +16,9 @@ namespace rematlas {
 Result<std::string> chrome_trace(const Graph& graph, const Schedule& schedule);
 
 /// Returns a CSV table with one line per step:
-/// index,step,id,name,module,phase,start_ns,end_ns,during_bytes,after_bytes. A copy, or a run on the host,
-/// has the times at which it really begins and ends, which may be after later steps. The two columns of bytes
-/// count the bytes on the device during the step itself and after it.
+/// index,step,id,name,module,phase,start_ns,end_ns,during_bytes,after_bytes. The times of a copy, or of a run
+/// on the host, say when it really begins and ends; this can be after the times of later lines. The two
+/// columns of bytes count the bytes on the device during the step itself and after it.
 Result<std::string> step_table(const Graph& graph, const Schedule& schedule);
 
 /// Returns the runs as a Graphviz graph. Each run is a node, data flow gives the edges, and recomputations

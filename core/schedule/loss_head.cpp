@@ -133,8 +133,8 @@ class Search {
         return true;
     }
 
-    /// Follows the ops from the loss to the gradients of the product's operands. Returns false if it reaches
-    /// no such gradient.
+    /// Follows the ops from the loss to the gradients of the product's operands. Returns false if no such
+    /// gradient is reached.
     bool follow_backward() {
         bool reaches_operand = false;
         for (const OpId id : graph_.ops.ids()) {
@@ -155,7 +155,7 @@ class Search {
     }
 
     /// Adds outputs of the caller's loss op to `by_tokens_`. The op makes the gradients of all outputs of the
-    /// model. A gradient is added if it has as many bytes as an input of the op that is in `by_tokens_`.
+    /// model. A gradient is added if `by_tokens_` contains an input of the op with as many bytes.
     void join_gradients(const Op& loss) {
         for (const TensorId out : loss.outputs)
             by_tokens_[out] = std::any_of(loss.inputs.begin(), loss.inputs.end(), [&](TensorId in) {
@@ -184,7 +184,7 @@ class Search {
     Bytes logits_;
 };
 
-/// Returns the step as if the head's tensors and workspaces had only the size of one of `chunks` chunks. If
+/// Returns the step with smaller tensors and workspaces of the head: their bytes are divided by `chunks`. If
 /// `chunks` is 0, they have no bytes at all.
 FlatGraph with_chunks(const FlatGraph& flat, const LossHead& head, std::int64_t chunks) {
     const auto share = [chunks](std::int64_t bytes) {

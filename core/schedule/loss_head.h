@@ -19,10 +19,11 @@ namespace rematlas {
 struct LossHead {
     OpId product;                     ///< op that makes the logits from hidden states and weights
     std::vector<TensorId> by_tokens;  ///< logits, tensors made from them, and gradients; sorted by id
-    std::vector<OpId> backward;       ///< ops of loss and backward that only work on `by_tokens`; sorted by
-                                      ///< id
-    std::vector<TensorId> sums;       ///< gradients of weights and hidden states; each is a sum over chunks
-    bool loss_is_inside = false;  ///< false: the caller computes the loss, which may not be a sum over tokens
+    std::vector<OpId> backward;       ///< ops of the phases loss and backward that read `by_tokens` and make
+                                      ///< no `sums`; sorted by id
+    std::vector<TensorId> sums;       ///< gradients of weights and hidden states, to which each chunk adds
+    bool loss_is_inside = false;      ///< false: the caller computes the loss, which need not be a sum over
+                                      ///< tokens
 };
 
 /// Finds the head by the inputs and outputs of ops, not by names of tensors or modules. Returns nothing if
@@ -32,8 +33,8 @@ std::optional<LossHead> loss_head(const Graph& graph);
 
 struct ChunkedLossHead {
     int chunks = 0;
-    Bytes needs;  ///< bytes of the loss head at the peak of the step without chunks
-    Bytes peak;   ///< peak of the whole step without recomputation, with summed gradients
+    Bytes needs;  ///< bytes of the loss head in chunks, at the op where the step without chunks has its peak
+    Bytes peak;   ///< peak of the whole step in chunks without recomputation, with `LossHead::sums`
 };
 
 /// The bytes that the loss head takes at the peak of the step without recomputation.

@@ -13,10 +13,10 @@
 // A pin requires this of a schedule:
 // - keep: a matched op does not run a second time. Its outputs stay on the device until their last use, or
 //   are fetched from the host.
-// - recompute: the outputs of a matched op are not kept from the forward pass to the backward pass. An op
-//   that reads such a tensor after the last op of the loss must read a value that was made again after that
-//   op. A pin on a module applies to its inner tensors. If an op outside the module reads a tensor in the
-//   forward pass, or if the tensor is a result of the step, the solver decides about it, as with
+// - recompute: the outputs of a matched op are not kept from the forward pass to the backward pass. If an op
+//   reads one of these outputs after the last op of the loss, the output must have been made again since that
+//   last op. A pin on a module applies to its inner tensors. If an op outside the module reads a tensor in
+//   the forward pass, or if the tensor is a result of the step, the solver decides about the tensor, as with
 //   torch.utils.checkpoint around the module. A pin on an op or a tensor applies whichever ops read the
 //   tensor.
 //

@@ -23,10 +23,10 @@ struct SequenceCost {
 };
 
 /// Returns the time and the peak of a sequence. Lifetimes: the events of a tensor are the runs of its
-/// producer, its uses, and for results the end of the step. Between two consecutive events, the tensor is
-/// kept if and only if the second event is a use. A run is in place if the op has in-place pairs and none of
-/// their inputs is kept after the run. Cost: linear in the number of events. `runs` must be executable (see
-/// `is_executable`).
+/// producer and its uses; for a result, the end of the step is also a use. Between two consecutive events,
+/// the tensor is kept if and only if the second event is a use. A run is in place if the op has in-place
+/// pairs and none of their inputs is kept after the run. Cost: linear in the number of events. `runs` must be
+/// executable (see `is_executable`).
 SequenceCost cost_of(const FlatGraph& graph, std::span<const std::int32_t> runs);
 
 /// Returns the bytes held during each run, with the lifetimes and the cost of `cost_of`. No entry is above

@@ -62,8 +62,8 @@ constexpr bool holds_for(ScheduleClass of, ScheduleClass over) {
 /// Returns how many steps run an op on the host.
 int host_runs(const std::vector<Step>& steps);
 
-/// Returns the smallest class that contains every list of steps of these kinds. The result is never `staged`
-/// or `with_activation_copies`, because the kinds of steps do not show these classes.
+/// Returns the smallest class that contains every list of steps whose kinds all occur in `steps`. The result
+/// is never `staged` or `with_activation_copies`, because the kinds of steps do not show these classes.
 ScheduleClass class_of(const std::vector<Step>& steps);
 
 /// A proven lower bound on the overhead of all schedules of a class.
@@ -85,13 +85,14 @@ struct Addresses {
     bool operator==(const Addresses&) const = default;
 };
 
-/// The places of residents when the step starts, to which they must return before the step ends.
+/// The places of residents when the training step starts. The residents must return to these places before
+/// the training step ends.
 struct Homes {
     std::vector<TensorId> on_host;  ///< residents that are kept on the host, and results that are on the host
                                     ///< at the end
     /// Residents of `on_host` that are also on the device at the start and at the end.
     std::vector<TensorId> stays = {};
-    bool cyclic = false;  ///< whether the next step may start while copies of these residents are under way
+    bool cyclic = false;  ///< whether the next training step may start while residents are still copied
     bool operator==(const Homes&) const = default;
 };
 

@@ -25,7 +25,7 @@ StepsOf steps_of(const std::vector<Step>& steps) {
     return found;
 }
 
-/// Matches the n-th step of one kind and id in a to the n-th such step in b.
+/// Matches the n-th step of one kind and id in `a` to the n-th step of the same kind and id in `b`.
 void match_steps(const StepsOf& a, const StepsOf& b, ScheduleDiff& diff) {
     for (const auto& [what, in_a] : a) {
         const auto other = b.find(what);

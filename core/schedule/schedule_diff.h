@@ -17,9 +17,9 @@ namespace rematlas {
 struct OpDifference {
     OpId op;
     int runs_a = 0, runs_b = 0;                 ///< number of runs on the device
-    bool on_host_a = false, on_host_b = false;  ///< whether it runs on the host
-    Nanoseconds time;                           ///< time of its runs on the device in b, minus that time in a
-    Bytes at_peak_a, at_peak_b;                 ///< bytes of its outputs that are held at the schedule's peak
+    bool on_host_a = false, on_host_b = false;  ///< whether the op runs on the host
+    Nanoseconds time;            ///< time of the op's runs on the device: the sum in `b` minus the sum in `a`
+    Bytes at_peak_a, at_peak_b;  ///< bytes of the op's outputs that are held at the schedule's peak
 };
 
 /// How a schedule uses the host.
@@ -37,18 +37,19 @@ struct ScheduleDiff {
     std::size_t peak_step_a = 0, peak_step_b = 0;
     /// Sorted by change of time, then by change of bytes at the peaks; largest first.
     std::vector<OpDifference> ops;
-    /// The number of runs that only b has, and that only a has. Ops that run on the host in only one schedule
-    /// are not counted here.
+    /// `more_runs`: how many runs `b` has beyond those of `a`. `fewer_runs`: how many runs `a` has beyond
+    /// those of `b`. Both leave out ops that run on the host in only one of the schedules.
     int more_runs = 0, fewer_runs = 0;
     Nanoseconds more_time, fewer_time;  ///< time of the runs in `more_runs` and `fewer_runs`
-    /// `left_device`: number of runs on the device in a of ops that run on the host in b. `came_back`: number
-    /// of runs on the device in b of ops that run on the host in a.
+    /// For the ops that `b` runs on the host and `a` does not, `left_device` is the number of their runs on
+    /// the device in `a`, minus those in `b`. For the ops that `a` runs on the host and `b` does not,
+    /// `came_back` is the number of their runs on the device in `b`, minus those in `a`.
     int left_device = 0, came_back = 0;
     Nanoseconds left_time, came_time;  ///< time on the device of the runs in `left_device` and `came_back`
     HostUse host_a, host_b;
-    /// For each step of a, the index of the equal step of b, and vice versa; -1 if there is none. The n-th
-    /// run of an op matches the n-th run of the same op. The n-th copy or free of a tensor matches the n-th
-    /// such step of the same tensor.
+    /// `in_b`: for each step of `a`, the index of the matching step of `b`; -1 if there is none. `in_a`: the
+    /// same with `a` and `b` exchanged. The n-th run of an op matches the n-th run of the same op. The n-th
+    /// step of any other kind for a tensor matches the n-th step of the same kind for the same tensor.
     std::vector<int> in_b, in_a;
 };
 

@@ -3,7 +3,7 @@
 // group of ranks.
 //
 //     SideQueues queues;
-//     int out = queues.add({.queue = SideQueue::to_host, .alone = 100, .contended = 250});   // now, at 0
+//     int out = queues.add({.queue = SideQueue::to_host, .alone = 100, .contended = 250});   // begins at 0
 //     queues.move_to(40);              // compute went on
 //     int back = queues.add({.queue = SideQueue::to_device, .alone = 100, .contended = 200});
 //     queues.wait_for(out);            // the time is now 190: 150 ns for the 60 % that were left

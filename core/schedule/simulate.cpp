@@ -64,7 +64,7 @@ class Simulator {
         for (TensorId t : homes_.stays) places_[t].stays = true;
     }
 
-    /// Puts each tensor where it is when the step starts. Copies that are under way continue.
+    /// Puts each tensor where it is when the training step starts. Copies that are under way continue.
     void begin() {
         result_ = {};
         alive_ = Bytes(0);
@@ -110,8 +110,8 @@ class Simulator {
         return {};
     }
 
-    /// Waits until all copies and host runs are done. In cyclic steps, copies of residents that live on the
-    /// host are not awaited, because they continue in the next step.
+    /// Waits until all copies, host runs and collectives are done. If the homes are cyclic, copies of
+    /// residents that live on the host are not awaited, because they continue in the next repetition.
     void end() {
         for (TensorId t : graph_.tensors.ids()) {
             const Place& place = places_[t];
@@ -135,7 +135,7 @@ class Simulator {
         return {};
     }
 
-    /// Simulates the step once more, to find out when the last copies of the previous repetition end.
+    /// Simulates one more repetition, to find out when the last copies of the previous repetition end.
     Result<Simulation> steady(const std::vector<Step>& steps) {
         if (queues_.pending().empty()) return finish(now().value - started_.value);
         const Simulation measured = result_;
@@ -154,7 +154,8 @@ class Simulator {
         return finish((now().value + kMostRepetitions - 1) / kMostRepetitions);
     }
 
-    /// Completes the result. `time`: the time of a cyclic step; other steps take their time from the clock.
+    /// Completes the result. `time` is the time of the training step if the homes are cyclic. If they are
+    /// not, the time is read from the clock.
     Simulation finish(std::int64_t time) {
         result_.time = homes_.cyclic ? Nanoseconds(time) : now();
         for (std::size_t i = 0; i < side_.size(); ++i) {
@@ -239,8 +240,8 @@ class Simulator {
         return {};
     }
 
-    /// Simulates the updates of residents in an op's first run. No copy of such a resident to the host may be
-    /// under way. A copy on the host becomes outdated.
+    /// Simulates the updates of residents in an op's first run. Fails if a copy of one of these residents to
+    /// the host is under way. A copy that the host holds becomes outdated.
     Result<void> update(OpId id, const Op& op) {
         if (Result<void> right = reads_right(id, op.mutates); !right) return right;
         for (TensorId t : op.mutates) {

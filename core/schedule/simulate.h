@@ -21,7 +21,7 @@ struct StepTrace {
 struct SideTrace {
     std::size_t step = 0;
     SideQueue queue = SideQueue::to_host;
-    Nanoseconds start, end;  ///< in cyclic steps, the end may be after `Simulation::time`, in the next step
+    Nanoseconds start, end;  ///< if cyclic, the end can be after `Simulation::time`, in the next repetition
 };
 
 struct Simulation {
@@ -33,11 +33,11 @@ struct Simulation {
     std::vector<SideTrace> beside;  ///< in the order of the steps that started the work
 };
 
-/// Simulates the steps by the rules of core/schedule/README.md. The rules for the end of the step are only
-/// checked for cyclic steps, so that a part of a schedule can be simulated. For cyclic steps, the traces are
-/// from the repetition that determines the time, and their times count from its start. Copies use `links`, or
-/// the links of the graph's device if `links` is absent. Fails at the first step that is not possible; the
-/// message names its index.
+/// Simulates the steps by the rules of core/schedule/README.md. With cyclic homes, the traces are from the
+/// repetition that determines the time, and their times count from the start of this repetition. Otherwise
+/// the rules for the end of the training step are not checked, so that a part of a schedule can be simulated.
+/// Copies use `links`, or the links of the graph's device if `links` is absent. Fails at the first step that
+/// is not possible; the message names the index of this step.
 Result<Simulation> simulate(const Graph& graph, const std::vector<Step>& steps, const Homes& homes = {},
                             const std::optional<Links>& links = {});
 Result<Simulation> simulate(const Graph& graph, const Schedule& schedule);

@@ -6,8 +6,8 @@
 //     RunSequence valid = behind_readers(updates, graph.ops.size(), runs);
 //
 // A FlatGraph does not contain residents. So solvers find schedules in which updates only wait for their
-// inputs. Such a schedule becomes valid if each update is moved after its readers. This takes no time, but
-// the inputs of the update are held longer.
+// inputs. Such a schedule becomes valid if each update is moved after its readers. The schedule then takes as
+// long as before, but the inputs of the update are held longer.
 #pragma once
 
 #include <span>
@@ -34,10 +34,10 @@ RunSequence behind_readers(std::span<const Update> updates, std::size_t ops, Run
 /// This overload moves all updates of the graph.
 RunSequence behind_readers(const Graph& graph, RunSequence runs);
 
-/// A graph with extra tensors of 0 bytes, which fix the order of updates. In every order of its ops, an op
-/// that reads or updates a resident comes after the resident's earlier updates. If a resident is used again
-/// after an update, the update also comes after the resident's earlier readers. Ops and tensors keep their
-/// ids.
+/// A graph with extra tensors of 0 bytes, which fix the order of updates. In every valid order of its ops, an
+/// op that reads or updates a resident comes after the resident's earlier updates. If a resident is used
+/// again after an update, the update also comes after the resident's earlier readers. Ops and tensors keep
+/// their ids.
 struct InOrderOfUpdates {
     Graph graph;
     bool differs = false;  ///< whether the graph differs from the original
@@ -53,9 +53,9 @@ struct Reordered {
     std::vector<OpId> op_of;  ///< per op of `graph`: the op of the original graph
 };
 
-/// Returns the graph with these updates after all other ops. Each update gets a tensor of 0 bytes as input
-/// from every op whose outputs are read by no op except updates. So when an update runs, no other op needs a
-/// rerun any more.
+/// Returns the graph with these updates after all other ops. Every op whose outputs are read by no op except
+/// these updates gets an extra output of 0 bytes, which each of these updates reads. So when such an update
+/// runs, no other op needs a rerun any more.
 Reordered with_last(const Graph& graph, std::span<const OpId> updates);
 
 }  // namespace rematlas

@@ -1,4 +1,4 @@
-// Finds the times in which compute waits for copies or for ops on the host.
+// Finds the times in which compute waits for copies, for ops on the host or for collectives.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace rematlas {
 
-/// A time in which a step waits for a copy or for an op on the host.
+/// A time in which a step of the schedule waits for a copy, for an op on the host or for a collective.
 struct Wait {
     Nanoseconds start, end;
     int step = 0;       ///< the step that waits; for a wait at the end, the last step

@@ -1,5 +1,5 @@
-// The memory that a program held over time, as measured: from a memory snapshot by torch, or from a trace by
-// its profiler.
+// The memory that a program held over time, as torch measured it. It is read from a memory snapshot, or from
+// a trace of torch's profiler.
 //
 //     Result<MeasuredMemory> measured = read_measured_memory("snapshot.pickle");
 //     const MeasuredDevice& device = measured->devices.front();
@@ -21,7 +21,7 @@
 
 namespace rematlas {
 
-/// The number of events of a device that have happened; 0 is before the first event.
+/// A moment: how many events of a device have happened by then. 0 is before the first event.
 using TraceMoment = std::uint32_t;
 
 struct MeasuredBlock {
@@ -77,7 +77,7 @@ struct MeasuredDevice {
     std::vector<std::int64_t> reserved = {};
     std::vector<MeasuredBlock> blocks = {};
     std::vector<OutOfMemory> failures = {};
-    std::vector<HeldSegment> segments = {};  ///< as of when the snapshot was made; empty for profiles
+    std::vector<HeldSegment> segments = {};  ///< segments when the snapshot was made; empty for profiles
     TraceGaps gaps = {};
 
     std::size_t events() const { return allocated.size() - 1; }

@@ -9,7 +9,8 @@ namespace {
 constexpr std::int64_t kAllocatorRounds = 512;
 constexpr std::size_t kMostNames = 3;
 
-/// The blocks of one size, in the plan or in the measurement: their number and their names.
+/// The blocks of one size, in the plan or in the measurement: how many there are, and how often each name
+/// occurs.
 struct SizeGroup {
     std::size_t blocks = 0;
     std::map<std::string, std::size_t> names;

@@ -21,7 +21,8 @@ struct PeakDifference {
     bool measured = false;   ///< true: the blocks are only in the measurement; false: only in the plan
     Bytes each = {};         ///< size of one block, rounded up as the allocator does
     std::size_t blocks = 0;  ///< how many more blocks of this size this side has than the other side
-    std::string names = {};  ///< names of all blocks of this size: places in the user's code, or tensors
+    std::string names = {};  ///< most frequent names of blocks of this size: places in the user's code if
+                             ///< `measured`, else tensors
     Bytes total() const { return Bytes(each.value * static_cast<std::int64_t>(blocks)); }
 };
 

@@ -24,8 +24,8 @@ enum class PickleOp : std::uint8_t {
     flag,     ///< `PickleStep::number` is 0 or 1
     text,     ///< `PickleStep::text`
     other,    ///< a value that snapshots do not use: None, a float, bytes, a number of more than 64 bits
-    get,      ///< pushes the value that has this number in the memo
-    put,      ///< stores the last value in the memo under this number
+    get,      ///< pushes the value that the memo has under `PickleStep::number`
+    put,      ///< stores the last value in the memo under `PickleStep::number`
     memoize,  ///< stores the last value in the memo under the next number
 };
 

@@ -16,7 +16,7 @@ namespace {
 constexpr int kMostPasses = 6;
 constexpr std::size_t kMostStepsToTry = 400;  ///< `try_moves` does nothing if there are more steps
 constexpr int kMostTries = 3000;
-constexpr std::size_t kFurthestTry = 24;  ///< the most steps that a random move passes
+constexpr std::size_t kFurthestTry = 24;  ///< the most places by which a random move moves a step
 
 /// The best order so far.
 class Best {
@@ -172,8 +172,8 @@ void try_moves(const MovedSteps& moved, Best& best, Nanoseconds least, const Lim
     }
 }
 
-/// Returns a lower bound on the time of the steps: the sum of the op times on the device's compute or, if it
-/// is larger, of one queue.
+/// Returns a lower bound on the time of the steps. The times of the ops are added up for the device's compute
+/// and for each queue; the bound is the largest of these sums.
 Nanoseconds least_time(const Graph& graph, const std::vector<Step>& steps) {
     const Queues queues = queues_of(graph);
     std::vector<Nanoseconds> sums(queues.names.size() + 1);

@@ -21,8 +21,8 @@ enum class Offload : std::uint8_t {
     /// Tensors made by ops may be offloaded. Residents stay on the device, and results must be there when the
     /// step ends.
     activations,
-    /// Residents, except inputs, may live on the host. Results, and tensors that the optimizer reads, may be
-    /// offloaded. Ops that can run on the host may run there.
+    /// Residents, except inputs, may live on the host. Results, and tensors that the optimizer reads or
+    /// makes, may be offloaded. Ops that can run on the host may run there.
     weights,
     all,  ///< activations and weights
 };
@@ -58,8 +58,8 @@ struct Copies {
 ScheduleClass class_within(const Graph& graph, Offload what);
 
 /// Returns, by tensor, whether the tensor may be copied to the host and back. Residents that no op of the
-/// step uses stay on the device, because code outside the step holds them (such as workspaces of libraries).
-/// Inputs stay, because they belong to the caller.
+/// step uses, such as workspaces of libraries, stay on the device, because code outside the step holds them.
+/// Inputs stay on the device, because they belong to the caller.
 IdVector<TensorId, char> may_leave(const Graph& graph, const Copies& copies);
 
 /// Returns, by tensor, whether the tensor is a result that may be on the host when the step ends. This is

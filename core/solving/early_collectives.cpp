@@ -10,7 +10,7 @@
 namespace rematlas {
 namespace {
 
-constexpr std::size_t kMostAlong = 8;  ///< steps that may move together with a collective
+constexpr std::size_t kMostAlong = 8;  ///< the most steps that move together, the collective included
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 /// One step, with its effect on memory and on the time of compute.
@@ -65,8 +65,8 @@ class Mover {
     }
 
   private:
-    /// Returns the clock at the first op that reads the collective's outputs, or at the end if no op reads
-    /// them.
+    /// Returns the clock, in ns of compute, at the first op that reads the collective's outputs; if no op
+    /// reads them, at the end.
     std::int64_t read_at(std::size_t at) const {
         const std::vector<TensorId>& made = graph_.ops[items_[at].step.op()].outputs;
         for (std::size_t i = at + 1; i < items_.size(); ++i) {
@@ -79,9 +79,9 @@ class Mover {
 
     std::int64_t duration(std::size_t at) const { return graph_.ops[items_[at].step.op()].time.value; }
 
-    /// Returns the place of the first earlier collective of the same queue that would still run at `latest`
-    /// and whose result is read later than the result of this one. This collective should run before that
-    /// one. Returns `at` if there is no such collective.
+    /// Looks for collectives before `at` in the same queue that would still run at `latest` and whose result
+    /// is read later than the result of the collective at `at`. Returns the place of the first of them; the
+    /// collective at `at` should run before it. Returns `at` if there is none.
     std::size_t first_that_can_wait(std::size_t at, std::int64_t latest) const {
         const int queue = queues_.of[items_[at].step.op()];
         const std::int64_t read = read_at(at);
@@ -139,7 +139,8 @@ class Mover {
         return {rise, delta};
     }
 
-    /// Puts the steps of `along`, the last of which is at `at`, before the step at `to`.
+    /// Puts the steps of `along` before the step at `to`. The latest step of `along` is at `at`; returns its
+    /// new place.
     std::size_t rearrange(std::size_t to, std::size_t at, const std::vector<std::size_t>& along) {
         std::vector<Item> order;
         for (auto i = along.rbegin(); i != along.rend(); ++i) order.push_back(items_[*i]);

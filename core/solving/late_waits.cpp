@@ -77,7 +77,7 @@ class Reordering {
                            [&](const Waiting& other) { return other.uses.conflicts_with(uses); });
     }
 
-    /// Says whether this step can run now, and the other waiting steps after it, within the budget.
+    /// Says whether the step `first` can run now, and the other waiting steps after it, within the budget.
     bool has_room(std::size_t first) const {
         if (held_ + rise(first) > budget_) return false;
         std::int64_t held = held_ + delta(first);
@@ -121,9 +121,9 @@ class Reordering {
         }
     }
 
-    /// Appends one waiting step to the order, then calls `let_go`. Takes the step that is ready first, of
-    /// those that depend on no earlier waiting step and fit the budget. If no step fits, takes the one that
-    /// has waited longest.
+    /// Appends one waiting step to the order, then calls `let_go`. Of the waiting steps that depend on no
+    /// earlier waiting step and fit the budget, takes the step that is ready first. If there is no such step,
+    /// takes the step that has waited longest.
     void go_first() {
         std::size_t first = 0;
         bool has_any = false;

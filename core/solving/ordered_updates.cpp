@@ -53,8 +53,8 @@ class InOrder {
         return half;
     }
 
-    /// Moves each update after the last run of the ops that read the tensor's old value. Notes in `late_` the
-    /// updates that had to move.
+    /// Moves each update after the last run of the ops that read the old value of the updated tensor. Notes
+    /// in `late_` the updates that had to move.
     Solution in_order(const RunSequence& runs) {
         const RunSequence ordered = behind_readers(updates_, problem_.graph.ops.size(), runs);
         std::vector<std::size_t> last(problem_.graph.ops.size());

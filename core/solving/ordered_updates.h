@@ -9,11 +9,11 @@
 namespace rematlas {
 
 /// Returns the solver's answer, changed so that each update runs after the last runs of the ops that read the
-/// tensor's old value. If the schedule then exceeds the budget, the function calls the solver again with a
-/// changed graph, in which the updates that had to wait come at the end of the step. Each attempt gets half
-/// of the time that is left. The function ends when the schedule fits or no further update has to wait. An
-/// answer for a changed graph has no bound from the solver. A problem that allows copies is passed to the
-/// solver unchanged.
+/// old value of the updated tensor. If the schedule then exceeds the budget, the function calls the solver
+/// again with a graph in which the updates that had to move come at the end of the step. The function ends
+/// when the schedule fits or no further update has to move. Each call of the solver gets half of the time
+/// that is left. After a second call, the answer has no bound from the solver. A problem that allows copies
+/// is passed to the solver unchanged.
 Answer solve_in_order(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits,
                       const Progress& progress);
 

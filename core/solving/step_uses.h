@@ -1,4 +1,5 @@
-// The tensors that a step of a schedule uses. They decide which steps must keep their order.
+// The tensors that a step of a schedule uses. Two steps must keep their order if one changes a tensor that
+// the other reads or changes.
 #pragma once
 
 #include <algorithm>

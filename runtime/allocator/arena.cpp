@@ -86,7 +86,7 @@ bool Arena::reserve() {
 }
 
 /// Takes over the block of memory of an idle arena: the smallest block that is large enough. Returns false if
-/// no block is.
+/// no block is large enough.
 bool Arena::take_over() {
     Registry& all = registry();
     std::unique_lock lock(all.mutex);

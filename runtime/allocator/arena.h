@@ -12,9 +12,10 @@
 // no further request, or if memory that this step took at the same bytes is still held. After the first
 // deviation the arena serves no request until the next step. Tensors that are still held when a step begins
 // (results that the caller keeps) keep their bytes; only the requests that are planned at these bytes are
-// refused. Between steps, an arena can take over the memory of an arena whose memory nobody holds. So the
-// arenas of alternating steps share one block. Threads: one thread takes memory, any thread may give memory
-// back. The memory is freed once the owner has retired the arena and all memory has been given back.
+// refused. When a step begins, an arena without memory can take over the memory of another arena that is in
+// no step and whose memory nobody holds. So the arenas of alternating steps share one block. Threads: one
+// thread takes memory, any thread may give memory back. The memory is freed once the owner has retired the
+// arena and all memory has been given back.
 #pragma once
 
 #include <atomic>
@@ -49,10 +50,11 @@ class Arena {
     bool contains(const void* data) const { return base_ && data >= base_ && data < base_ + bytes_; }
     /// Says whether the address is in the memory of some arena.
     static bool holds(const void* data);
-    /// Gives memory back to this arena. Returns its size, or nullopt if this arena has not handed it out.
+    /// Gives memory back to this arena. Returns the size of the memory, or nullopt if this arena has not
+    /// handed it out.
     std::optional<std::int64_t> return_here(void* data);
-    /// Gives memory back to the arena that handed it out. Returns its size, or nullopt if no arena handed it
-    /// out.
+    /// Gives memory back to the arena that handed it out. Returns the size of the memory, or nullopt if no
+    /// arena handed it out.
     static std::optional<std::int64_t> give_back(void* data);
     /// Must be called when the owner no longer needs the arena. The arena is freed once none of its memory is
     /// held.
@@ -83,7 +85,8 @@ class Arena {
     std::vector<std::int32_t> place_;  ///< per request: its place; requests with equal offsets share a place
     std::unordered_map<std::int64_t, std::int32_t> places_;  ///< places by offset
     std::vector<std::atomic<std::int32_t>> holders_;         ///< per place: the request that holds it
-    std::vector<std::uint8_t> refused_;  ///< per request: whether this step refuses it; empty if it has none
+    /// Per request: whether this step refuses it. Empty if this step refuses no request.
+    std::vector<std::uint8_t> refused_;
     std::size_t next_ = 0;
     bool on_plan_ = false;
     bool in_step_ = false;

@@ -25,7 +25,7 @@ std::atomic<std::int64_t> bytes_step_peak{0};
 std::atomic<std::int64_t> bytes_apart{0};
 std::atomic<bool (*)()> counts_apart{nullptr};
 std::atomic<std::int64_t> from_system{0};
-std::atomic<bool> heap_is_kept{false};  ///< stays set for the rest of the process
+std::atomic<bool> heap_is_kept{false};  ///< once set, it stays set
 
 std::mutex malloc_limits;
 int kept_heaps = 0;  ///< guarded by `malloc_limits`

@@ -50,9 +50,10 @@ class CountingAllocator {
     /// this function.
     static std::int64_t take_step_peak();
 
-    /// While an object of this class lives, each large block has pages of its own, which return to the system
-    /// when the block is freed. The heap would keep these pages. Used for a step that runs only once, and for
-    /// memory that loss and optimizer take while the step's own memory is reserved.
+    /// While an object of this class lives, each large block is taken outside the heap, in pages of its own.
+    /// These pages return to the system when the block is freed; the heap would keep its pages. Used for a
+    /// step that runs only once, and for memory that loss and optimizer take while the step's own memory is
+    /// reserved.
     class OwnPages {
       public:
         enum class For { this_thread, process };
@@ -67,8 +68,8 @@ class CountingAllocator {
 
     /// While an object of this class lives, the heap keeps all memory that the system gave it. Otherwise, in
     /// a step that frees tensors and makes them again, malloc would return the free memory at the end of the
-    /// heap to the system and soon ask for it again. Afterwards malloc has the thresholds that it sets by
-    /// itself once it has freed a block of 32 MiB.
+    /// heap to the system and soon ask for it again. When the last object is destroyed, malloc gets the
+    /// thresholds that it would set by itself after freeing a block of 32 MiB.
     class KeptHeap {
       public:
         KeptHeap();

@@ -1,4 +1,5 @@
-// The interface through which the allocators of tensors ask for room before they take memory.
+// Limits the memory of tensors. Before an allocator takes memory, it asks a room maker for room: bytes that
+// the limit still allows.
 #pragma once
 
 #include <c10/core/Allocator.h>
@@ -22,15 +23,16 @@ class RoomMaker {
     virtual ~RoomMaker() = default;
     /// The device whose memory this object limits, as in ArenaMemory::device.
     virtual int memory() const = 0;
-    /// Must be called before any thread takes `bytes`. May free other memory; throws if the bytes must not be
-    /// taken.
+    /// Must be called before a thread takes `bytes` bytes. Frees other memory if necessary; throws if the
+    /// bytes must not be taken.
     virtual void before_allocation(std::int64_t bytes) = 0;
-    /// Must be called when the device had no memory for `bytes`. Frees other memory: if possible, the bytes
-    /// that are missing. Returns false if nothing is left to free. The allocator must hold no lock during the
-    /// call.
+    /// Must be called when the device had no memory for `bytes` bytes. Frees other memory: if possible, as
+    /// many bytes as are missing. Returns false if nothing is left to free. The allocator must hold no lock
+    /// during the call.
     virtual bool give_way(std::int64_t bytes) = 0;
-    /// Makes room for `bytes`, which will be taken in pieces. Returns nullopt if there is room. Otherwise
-    /// returns a text that says how much is missing; the caller must then not take the bytes.
+    /// Frees memory until the limit has room for `bytes` bytes, which will be taken in pieces. Returns
+    /// nullopt if there is room. Otherwise returns a text that says how much is missing; the caller must then
+    /// not take the bytes.
     virtual std::optional<std::string> make_room(std::int64_t bytes) = 0;
     /// If the room maker has replaced a storage's pointer by `pointer`, returns the allocator's pointer; else
     /// returns `pointer`.
@@ -49,7 +51,8 @@ class RoomMaker {
 class MemoryLimit {
   public:
     /// Makes `maker` the room maker that allocators ask. With null, allocators ask none. Returns the previous
-    /// room maker. `maker` must stay valid until the next `set` and until all its calls have returned.
+    /// room maker. `maker` must stay valid until the next `set`, and until all calls of its functions have
+    /// returned.
     static RoomMaker* set(RoomMaker* maker);
     /// Returns how often a room maker was set.
     static std::uint64_t changes();

@@ -13,12 +13,12 @@ struct RequestLog {
 
 namespace {
 
-/// A step is planned at most this many times. Kernels that prepare something once make the first step differ
-/// from the next. If a step keeps changing, further plans are not worth their time.
+/// A step is planned at most this many times. Some kernels prepare something in their first call only, so the
+/// first step differs from the next. If a step keeps changing, further plans are not worth their time.
 constexpr int kMostPlans = 4;
 
-/// If an arena is larger than this and more than half a percent above the peak of held bytes, it is planned
-/// again with more effort.
+/// If an arena has more bytes than this, and exceeds the most bytes held at once by more than half a percent,
+/// it is planned again with more effort.
 constexpr std::int64_t kWorthTheEffort = std::int64_t{64} << 20;
 constexpr std::int64_t kMoreEffort = 300'000'000;
 

@@ -41,8 +41,8 @@ class StepMemory {
     ~StepMemory();
 
     /// `key` identifies what the step does. If it differs from the key of the previous step, all memory is
-    /// planned anew, and this step is logged. `most`: the bytes that the arena should not exceed. If it does,
-    /// it is planned again with more effort.
+    /// planned anew, and this step is logged. `most`: the bytes that the arena should not exceed. An arena
+    /// that exceeds them is planned again with more effort.
     void begin_step(std::uint64_t key, std::int64_t most = std::numeric_limits<std::int64_t>::max());
     /// Ends the step. If an error prevents this call, the next `begin_step` drops the log.
     void end_step();
@@ -67,7 +67,8 @@ class StepMemory {
     /// Serves a request. If it returns null, the system must serve the request, and `served` must be called.
     void* take(std::size_t bytes);
     void served(void* data, std::size_t bytes);
-    /// Gives memory back. Returns its size if an arena handed it out, or nullopt if the system did.
+    /// Gives memory back. Returns the size of the memory if an arena handed it out, or nullopt if the system
+    /// did.
     static std::optional<std::int64_t> give_back(void* data);
 
   private:

@@ -1,9 +1,10 @@
-// Adds ops, tensors and states to a captured step. Each new op is placed behind an op of the captured step.
+// Adds ops, tensors and optimizer states to a captured step. Each new op is placed behind an op of the
+// captured step.
 //
 //     AddedOps added(step, device);
 //     const int sum = added.add_state("w.grad", like, 0);
 //     added.behind(op).push_back(added.op_of("aten::add_", "Tensor", "", {...}, {}));
-//     added.put_in_order();   // now the step contains them
+//     added.put_in_order();   // now the step contains the added ops
 #pragma once
 
 #include <map>

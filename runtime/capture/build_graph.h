@@ -18,7 +18,8 @@ struct CapturedStep {
 /// Drops ops whose results nothing needs, merges equal constants, and decides how each write to a parameter
 /// or buffer appears in the graph:
 ///   - one op writes the tensor and no other op uses it: the op `mutates` the tensor, in its first run only;
-///   - any other write: the new contents are a tensor, which is copied to the buffer when the step ends.
+///   - any other write: the new contents are a tensor, which is copied to the parameter or
+///     buffer when the step ends.
 /// If the program reads a value in its forward, the op that makes the value also makes a tensor without
 /// bytes, which the caller's loss reads. So every schedule runs that op before the loss. `footprint` returns
 /// the bytes that a storage of the given size takes on the device: the size of a tensor in the graph.

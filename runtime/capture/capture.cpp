@@ -53,7 +53,8 @@ Reference Original::after(StepResult step, DeviceRuntime& device) {
             .generator = device.generator_state()};
 }
 
-/// Returns the first difference between a step of the original and its replay, or null if they are equal.
+/// Returns the first difference between a step of the original and the replay of that step, or null if there
+/// is none.
 const char* difference(const Replayed& replayed, const Executor& executor, const Model& fresh,
                        const Reference& reference, DeviceRuntime& device) {
     if (!identical(replayed.outputs, reference.step.outputs)) return "outputs";
@@ -76,10 +77,10 @@ Result<void> check_replay(std::span<const Step> steps, Executor& executor,
                  "; a kernel is not deterministic"};
 }
 
-/// Runs a further step of the original and the replay with other inputs and weights. Fails if their results
-/// differ. They differ, for example, if the program reads values without a dispatched op: the recording has
+/// Runs a further step of the original and the replay with other inputs and weights. Fails if the results
+/// differ. For example, they differ if the program reads values without a dispatched op: the recording has
 /// such values as constants. The call also fails if a guarded value changes. `gradients` holds the gradients
-/// of the previous step before the call, and those of this step after the call.
+/// of the previous step before the call, and the gradients of this step after the call.
 Result<void> check_further_step(std::span<const Step> steps, Executor& executor,
                                 const std::vector<at::Tensor>& inputs, Original& original, Model& fresh,
                                 std::vector<at::Tensor>& gradients, Loss loss, DeviceRuntime& device) {

@@ -23,8 +23,9 @@ namespace rematlas {
 Result<Graph> capture(const std::filesystem::path& model, const CaptureOptions& options,
                       DeviceRuntime& device);
 
-/// Calls `capture` with deterministic kernels in force. If an op has no such kernel, calls `capture` again
-/// with the kernels that libtorch has (KernelSettings::lenient), and notes this in the graph's provenance.
+/// Calls the function `capture` with deterministic kernels in force. If an op has no deterministic kernel,
+/// calls it again under KernelSettings::lenient, and notes this in the graph's provenance. On a device
+/// without a choice of kernels, `capture` is just called.
 Result<Graph> with_deterministic_kernels(DeviceRuntime& device,
                                          const std::function<Result<Graph>()>& capture);
 

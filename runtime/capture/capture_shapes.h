@@ -25,9 +25,9 @@ Result<CapturedStep> record_shapes(const std::filesystem::path& model, const Cap
 Result<Graph> capture_for(const std::filesystem::path& model, const CaptureOptions& options,
                           const DeviceProfile& profile);
 
-/// Makes a graph to train with, for a step that may not fit on the device without a plan. The step is
-/// recorded from shapes; then each op is profiled on the device. The whole step first runs in
-/// `rematlas run --verify`, which compares it with the original.
+/// Makes a graph to train with, for a step that is perhaps too large for the device without a plan. The step
+/// is recorded from shapes; then each op is profiled on the device. The whole step first runs in `rematlas
+/// run --verify`, which compares it with the original.
 Result<Graph> capture_op_by_op(const std::filesystem::path& model, const CaptureOptions& options,
                                DeviceRuntime& device);
 

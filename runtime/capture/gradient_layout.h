@@ -1,4 +1,4 @@
-// Compares the memory layout of gradients with that of their parameters.
+// Finds the memory format of an operand, and the module of a parameter.
 #pragma once
 
 #include <c10/core/MemoryFormat.h>

@@ -12,9 +12,9 @@ namespace rematlas {
 /// run on the host either, because the number that says whether to skip it is on the device.
 bool can_run_on_host(const TapeOp& op);
 
-/// Fills `host_time` of an optimizer's updates; their `time` must be filled already. If the device is a CPU,
-/// both times are the same. Otherwise `host_time` is the median of five runs of each distinct op on the host,
-/// on tensors with the layout of its operands.
+/// Fills `host_time` of the updates that can run on the host; their `time` must be filled already. If the
+/// device is a CPU, both times are the same. Otherwise `host_time` is the median of five runs of each
+/// distinct op on the host, on tensors with the layout of its operands.
 void measure_host_times(Graph& graph, const Tape& tape, const DeviceRuntime& device);
 
 /// Fills `time`, `workspace` and `host_time` of the optimizer's ops. Each distinct op runs alone, so the call

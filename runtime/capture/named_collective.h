@@ -1,4 +1,4 @@
-// Replaces collectives that take their process group as an object by collectives that take its name.
+// Replaces a collective that takes its process group as an object with one that takes the name of the group.
 #pragma once
 
 #include "runtime/replay/tape.h"
@@ -6,9 +6,9 @@
 namespace rematlas {
 
 /// Returns the functional collective that does the same as an op of `c10d`, such as
-/// `_c10d_functional::all_reduce_` for `c10d::allreduce_`. Beside tensors it has only names and numbers as
-/// arguments, which can be compared and written to files. Returns nullopt if no functional collective does
-/// the same.
+/// `_c10d_functional::all_reduce_` for `c10d::allreduce_`. A functional collective takes only tensors, names
+/// and numbers; its names and numbers can be compared and written to files. Returns nullopt if no functional
+/// collective does the same.
 std::optional<TapeOp> with_named_group(const TapeOp& op);
 
 }  // namespace rematlas

@@ -8,7 +8,7 @@ namespace rematlas {
 
 /// Fills `time` of each op by the roofline model, and `host_time` of updates that can run on the profile's
 /// host. Workspaces of kernels are unknown and stay zero. A recorded update takes as long as the calls that
-/// it stands for; it keeps its workspace, and runs only on the device.
+/// it stands for; it keeps the workspace that was recorded, and runs only on the device.
 void predict_costs(CapturedStep& step, const DeviceProfile& profile);
 
 }  // namespace rematlas

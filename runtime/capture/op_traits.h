@@ -21,7 +21,7 @@ enum class HiddenWrite : std::uint8_t {
 HiddenWrite hidden_write(const std::string& op, std::size_t index, const torch::jit::Stack& stack,
                          std::size_t base);
 
-/// Says whether any call of the operator may have a hidden write to any argument.
+/// Says whether a call of the operator can have a hidden write to one of its arguments.
 bool may_write_hidden(const std::string& op);
 
 /// Returns true if the kernel reads only the shape and type of this tensor argument. In the graph, such an
@@ -43,8 +43,8 @@ bool makes_uninitialized(const std::string& name);
 /// Returns true if the result's shape depends on the values of the arguments, for arguments of any type.
 bool shape_depends_on_values(const std::string& name);
 
-/// Returns true if the op does not always draw equally many numbers from the host's generator, because this
-/// depends on the values of its arguments or on the drawn numbers.
+/// Returns true if it depends on the values of the arguments or on the drawn numbers how many numbers the op
+/// draws from the host's generator.
 bool draws_by_values(const std::string& name);
 
 /// Returns a fast digest of bytes in host memory. If the contents before and after a change have the same

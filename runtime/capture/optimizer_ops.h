@@ -34,17 +34,17 @@ struct StepEnd {
     /// Before the updates, the gradients are scaled so that their total norm is at most this number, as
     /// torch.nn.utils.clip_grad_norm_ does. The norm is written to a state ("norm").
     std::optional<double> clip_norm = {};
-    /// Whether the gradients are those of a scaled loss, as with torch.amp.GradScaler. First the gradients
-    /// are multiplied by a state ("inverse_scale"). If one of them is then not finite, no parameter is
-    /// updated, and a state ("found_inf") is 1 instead of 0. Unless gradients are clipped, the updates divide
-    /// the gradients by a state ("scale"); "inverse_scale" is then 1. GradScaler does the same. Multiplying
-    /// by the inverse would give other bits than this division.
+    /// Whether the gradients are those of a scaled loss, as with torch.amp.GradScaler. The gradients are
+    /// multiplied by a state ("inverse_scale"). If one of the products is not finite, no parameter is
+    /// updated, and a state ("found_inf") is 1 instead of 0. With clipping, "inverse_scale" is the inverse of
+    /// the scale. Without clipping, "inverse_scale" is 1, and the updates divide the gradients by a state
+    /// ("scale"), as GradScaler does: multiplying by the inverse would give other bits.
     bool scaled = false;
 };
 
-/// Adds the ops. States and learning rates become residents of the kind optimizer_state, which Tape::states
-/// names. The ops have no times. A gradient whose layout differs from its parameter's is copied first, as
-/// autograd does when it accumulates. Fails, naming the parameter and the reason, if a parameter cannot be
+/// Adds the ops. States and learning rates become residents of the kind optimizer_state, and are listed in
+/// Tape::states. The ops have no times. A gradient whose layout differs from its parameter's is copied first,
+/// as autograd does when it accumulates. Fails, naming the parameter and the reason, if a parameter cannot be
 /// updated in this way; fails if gradients of several types are to be clipped. After an error the step is
 /// incomplete.
 Result<void> add_optimizer(CapturedStep& step, const std::vector<OptimizerGroup>& groups,

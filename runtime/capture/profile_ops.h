@@ -1,5 +1,5 @@
 // Measures times and workspaces of a step that was captured from shapes, op by op on the device. So a step
-// that does not fit there never has to run as a whole.
+// that does not fit on the device never has to run as a whole.
 #pragma once
 
 #include <map>

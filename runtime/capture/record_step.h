@@ -65,8 +65,8 @@ class DeviceKernels final : public StepKernels {
 };
 
 struct RecordedModel {
-    Model model;                     ///< the model's state after the step
-    std::vector<InputSpec> specs;    ///< the tensors that the model takes; the target of the loss is last
+    Model model;                     ///< the model as the step left it
+    std::vector<InputSpec> specs;    ///< the tensors that the model takes; a target of the loss is last
     std::vector<at::Tensor> inputs;  ///< inputs of the step
     StepResult result;
     CapturedStep step;  ///< without times
@@ -81,7 +81,8 @@ Result<RecordedModel> record_step(const std::filesystem::path& path, const Captu
 
 /// If the device's libraries hold memory permanently, adds a resident tensor for it.
 void add_library_workspace(Graph& graph, const DeviceRuntime& device);
-/// Writes the graph's origin into it: the device and its properties, the version of torch, threads, inputs.
+/// Writes the origin of the step into its graph: the device with its properties, the version of torch, how
+/// many threads, the inputs.
 void note_origin(CapturedStep& step, const DeviceRuntime& device);
 /// Adds further fields to the graph's provenance.
 void add_provenance(Graph& graph, const nlohmann::json& fields);

@@ -71,7 +71,8 @@ class RecordedParts : private AddedOps {
         return tensor_of(copy);
     }
 
-    /// Gives each op on which no other op of the step depends an output without bytes. Returns these outputs.
+    /// Gives an output without bytes to each op on which no other op of the step depends. Returns these
+    /// outputs.
     std::vector<TensorId> ends_of_step() {
         IdVector<OpId, std::uint8_t> awaited(graph_.ops.size(), 0);
         for (const Op& op : graph_.ops)
@@ -84,7 +85,7 @@ class RecordedParts : private AddedOps {
     }
 
     /// Adds an op for the part. The op reads the tensors `before`, so it runs after they exist. Returns an
-    /// output without bytes of the op.
+    /// output of the op that has no bytes.
     TensorId add_part(const UpdatePart& part, const std::vector<TensorId>& before) {
         std::set<TensorId> reads(before.begin(), before.end()), writes;
         for (const int place : part.reads) reads.insert(of(place));

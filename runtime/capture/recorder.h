@@ -37,7 +37,7 @@ namespace rematlas {
 
 struct RecorderOptions {
     bool audit = true;  ///< digest every input of every op before and after it, to find undeclared writes
-    /// Runs an op instead of the device's kernels. Returns the reason if it cannot run the op; see
+    /// If set, runs each op in place of the device's kernel. Returns the reason if it cannot run the op; see
     /// ShapeKernels.
     std::function<std::optional<std::string>(const c10::OperatorHandle&, c10::DispatchKeySet,
                                              torch::jit::Stack*)>
@@ -51,8 +51,8 @@ struct RecorderOptions {
     bool in_process = false;
     /// Measures the memory of ops. If it is null, the device does.
     MemoryMeter* memory = nullptr;
-    /// Says whether other threads run ops meanwhile. If so, the step goes on even if something else moves the
-    /// generator; see Recorder::generator_was_moved.
+    /// Says whether other threads run ops meanwhile. If so, the step goes on even if the generator moves
+    /// between the step's random ops; see Recorder::generator_was_moved.
     std::function<bool()> others_run = {};
 };
 
@@ -217,7 +217,7 @@ class Recorder final : public DispatchMode {
     bool generator_was_moved_ = false, draws_ = false;
     Phase phase_ = Phase::forward;
     std::optional<std::string> refusal_;
-    YieldingMutex<std::mutex> mutex_;  ///< autograd may run the backward of a device on a separate thread
+    YieldingMutex<std::mutex> mutex_;  ///< autograd can run the backward of a device on a separate thread
 };
 
 }  // namespace rematlas

@@ -33,8 +33,8 @@ bool drops_nothing(const c10::FunctionSchema& schema, const TapeOp& op) {
     return false;
 }
 
-/// Returns the sum of the storage's words, read as integers. So the result does not depend on the order in
-/// which the device adds. A change that keeps the sum is not noticed.
+/// Returns a digest: the sum of the storage's words, read as integers, so that the order in which the device
+/// adds them does not matter. A change that keeps the sum is not noticed.
 std::uint64_t digest_on_device(const at::Tensor& tensor) {
     constexpr std::int64_t word = sizeof(std::int64_t), step = 1;
     const auto sum = [&](std::int64_t begin, std::int64_t count, c10::ScalarType type) {
@@ -71,8 +71,9 @@ std::vector<Recorder::Use> Recorder::uses_of(const c10::OperatorHandle& op, cons
             if (!tensor.defined()) return;
             if (!tensor.has_storage())
                 refuse(record.tape.name, "a sparse or opaque tensor: give a dense one");
-            // A rerun gets no running statistics. If no other argument has their type, a kernel without them
-            // does not know the type of the tensors that it saves. Then the op cannot run again.
+            // A rerun gets no running statistics. Without them, the kernel knows the type of the tensors that
+            // it saves only from another argument. If no other argument has the type of the statistics, the
+            // op cannot run again.
             if (hidden == HiddenWrite::statistics)
                 record.updates_statistics = std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
                     return !use.written && use.tensor.scalar_type() == tensor.scalar_type();

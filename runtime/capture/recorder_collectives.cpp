@@ -15,8 +15,8 @@ void Recorder::note_group(const c10::OperatorHandle& op, const torch::jit::Stack
         groups_.push_back(std::move(group));
 }
 
-/// Replaces a collective by the one that takes the name of its group. Refuses an op that exchanges data and
-/// cannot be replaced.
+/// Replaces a collective that takes its process group as an object (see with_named_group). Refuses an op that
+/// exchanges data and cannot be replaced.
 void Recorder::name_group(RecordedOp& record) {
     const bool is_other = exchanges_data_otherwise(record.tape.name);
     if (!is_other && !writes_to_first_argument(record.tape.name)) return;

@@ -52,7 +52,7 @@ struct Recording {
     std::vector<RecordedOp> ops;
     std::vector<Binding> bindings;
     std::vector<std::pair<InputSpec, int>> inputs;  ///< the spec and the operand of each input
-    std::vector<int> outputs;                       ///< operands
+    std::vector<int> outputs;                       ///< the operand of each output
     /// Per output: whether somebody holds it when the backward begins; empty if that is not known.
     std::vector<bool> outputs_held;
     std::vector<GradientOf> gradients;

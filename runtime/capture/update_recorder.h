@@ -48,7 +48,7 @@ struct RecordedUpdate {
     std::vector<UpdateTensor> tensors;
     /// The parts in the order in which they begin, without parts that only count steps.
     std::vector<UpdatePart> parts;
-    bool reads_values = false;  ///< whether the program asked for numbers; each was answered with 1
+    bool reads_values = false;  ///< whether the program read values of tensors; it got 1 for each
     /// Ops that return nothing and have no shape function. They are assumed to write to the tensors that they
     /// declare and to hold no other memory.
     std::vector<std::string> unknown_kernels;
@@ -76,7 +76,7 @@ class UpdateRecorder final : public DispatchMode {
         int given = -1;          ///< index of its tensor in RecordedUpdate::tensors, or -1
         bool made = false;       ///< an op of the step has made the storage
         bool written = false;    ///< an op of the step has written to the storage
-        at::Tensor example;      ///< if no op made the storage: a meta tensor like its first tensor
+        at::Tensor example;      ///< if no op made the storage: a meta tensor like the first seen on it
     };
     struct Touch {
         int memory;

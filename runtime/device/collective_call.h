@@ -25,7 +25,7 @@ class CollectiveCall {
     void wait(const torch::jit::Stack& stack, Waits waits = Waits::at_once) const;
 
   private:
-    /// A host tensor, and the numbers of references to it and to its memory that exist outside of the call.
+    /// A host tensor, and how many references to the tensor and to its memory exist outside of the call.
     struct Held {
         c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl> tensor;
         c10::weak_intrusive_ptr<c10::StorageImpl> memory;

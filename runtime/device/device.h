@@ -57,12 +57,12 @@ class DeviceGraphs {
     virtual void submit(std::size_t part) = 0;
 };
 
-/// Counts of the allocator's blocks that may be larger than the request (see `most_footprint`).
+/// Counts the blocks of the allocator that can be larger than their requests (see `most_footprint`).
 struct LooseBlocks {
     std::int64_t alive = 0;
     std::int64_t most = 0;    ///< the largest number alive at once since the last `reset_peak`
-    std::int64_t so_far = 0;  ///< number of all such blocks handed out, including those given back
-    std::int64_t slack = 0;   ///< bytes by which each such block may exceed its request
+    std::int64_t so_far = 0;  ///< how many were handed out in all, also if given back since
+    std::int64_t slack = 0;   ///< the most bytes by which one block can exceed its request
 };
 
 /// All functions are defined in the header, because the library with the CUDA runtime is not linked with
@@ -91,12 +91,12 @@ class DeviceRuntime : public MemoryMeter {
     virtual std::int64_t context_bytes() const { return 0; }
     /// Gives back memory that is reserved but unused.
     virtual void trim() {}
-    /// Says whether `alive_bytes` counts the memory. It does not count host memory that was allocated before
-    /// the counting began or by other allocators; on a GPU it does not count host memory at all.
+    /// Says whether `alive_bytes` counts the memory. Host memory is not counted if it was allocated before
+    /// the counting began or by another allocator; on a GPU host memory is never counted.
     virtual bool counts(const c10::DataPtr& /*memory*/) const { return true; }
     /// Returns the bytes that the allocator takes for a request of `bytes`.
     virtual std::int64_t footprint(std::int64_t bytes) const { return bytes; }
-    /// Returns the most bytes that the allocator can take for a request of `bytes`: it may hand out a larger
+    /// Returns the most bytes that the allocator can take for a request of `bytes`: it can hand out a larger
     /// block without splitting it.
     virtual std::int64_t most_footprint(std::int64_t bytes) const { return footprint(bytes); }
     virtual LooseBlocks loose_blocks() const { return {}; }
@@ -105,7 +105,7 @@ class DeviceRuntime : public MemoryMeter {
     virtual std::int64_t library_workspace() const { return 0; }
     /// Makes the libraries take their workspaces for the current stream. Cheap if they have them already.
     virtual void prepare() {}
-    /// Returns the description of the device, which graphs captured for it contain.
+    /// Returns the description that is written into graphs captured for this device.
     virtual Device description() const = 0;
     /// Returns the number of multiprocessors of a CUDA device; the random numbers of kernels depend on it.
     virtual int multiprocessors() const { return 0; }

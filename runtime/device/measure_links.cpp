@@ -92,8 +92,8 @@ class LinkMeter {
         return seconds_since(began);
     }
 
-    /// Times copies while the other direction is busy. Doubles the copies of the other direction until it is
-    /// still busy when the timed copies are done.
+    /// Times copies while the other direction is busy. Doubles the number of copies in the other direction
+    /// until that direction is still busy when the timed copies are done.
     double time_contended(CopyQueue queue) {
         const CopyQueue other = queue == CopyQueue::out ? CopyQueue::in : CopyQueue::out;
         for (int more = 2;; more *= 2) {

@@ -67,7 +67,7 @@ std::unique_ptr<at::ObserverContext> see(const at::RecordFunction& function) {
     return nullptr;
 }
 
-/// Returns the handle of the callback; while it is enabled, each op of the process calls it.
+/// Returns the handle of the callback. While the callback is enabled, each op of the process calls it.
 at::CallbackHandle observer() {
     static const at::CallbackHandle handle = [] {
         const at::CallbackHandle made =

@@ -6,7 +6,7 @@
 //     ... the forward ...
 //     others->rest();                      // the loss is not watched: another step may begin meanwhile
 //     if (others->go_on()) ...             // the backward, perhaps on another thread
-//     others->drew();                      // another thread ran an op that draws random numbers
+//     others->drew();                      // whether another thread drew random numbers
 //
 // While a step is watched, host memory is counted without the bytes that other threads take
 // (CountingAllocator), unless an eviction limits it. Threads that work for the step (those of kernels, and

@@ -12,7 +12,8 @@ constexpr std::string_view functional_ops = "_c10d_functional::", writing_ops = 
 /// Point-to-point ops need a partner that runs the other half, so they are no collectives.
 constexpr std::array<std::string_view, 3> between_two{"_c10d_functional::isend", "_c10d_functional::irecv",
                                                       "_c10d_functional::batch_p2p_ops"};
-/// The other ops of `c10d` take several tensors, or exchange data between two processes.
+/// The ops of `c10d` that count as collectives. Others take several tensors, or exchange data between two
+/// processes.
 constexpr std::array<std::string_view, 4> writing_first{
     "c10d::allreduce_", "c10d::broadcast_", "c10d::_allgather_base_", "c10d::_reduce_scatter_base_"};
 

@@ -172,7 +172,7 @@ DispatchModeGuard::~DispatchModeGuard() {
         return;
     }
     // The guard looks in all three places, because modes need not end in the order in which they began: an
-    // eviction may end within a step that has set it aside.
+    // eviction can end within a step that has set the evictor aside.
     for (std::atomic<DispatchMode*>* place : {&mode_within, &mode_aside, &mode_in_force}) {
         DispatchMode* mine = &mode_;
         if (place->compare_exchange_strong(mine, nullptr)) return;

@@ -47,9 +47,9 @@ class DispatchMode {
 };
 
 /// While an object of this class lives, the mode in force sees the ops of this thread. Objects need not end
-/// in the order in which they began. If an object ends on another thread than it began on, the dispatch key
-/// stays on in the thread where it began; the ops of that thread then pass through unchanged unless a mode is
-/// in force.
+/// in the order in which they began. If an object begins on one thread and ends on another, the dispatch key
+/// stays on in the first thread; the ops of the first thread then pass through unchanged unless a mode is in
+/// force.
 class OwnKeyIncluded {
   public:
     OwnKeyIncluded();
@@ -70,8 +70,8 @@ class DispatchModeGuard {
     /// Like the constructor, but returns null when the constructor would throw.
     static std::unique_ptr<DispatchModeGuard> unless_another(DispatchMode& mode);
     /// Puts `mode` in force for ops that do not belong to the program. If a mode that accepts an inner mode
-    /// is in force, it is set aside and does not see these ops. Returns null if the mode in force accepts no
-    /// inner mode, or if it has one already.
+    /// is in force, that mode is set aside and does not see these ops. Returns null if the mode in force
+    /// accepts no inner mode or has one already.
     static std::unique_ptr<DispatchModeGuard> unseen_by_outer(DispatchMode& mode);
     ~DispatchModeGuard();
     DispatchModeGuard(const DispatchModeGuard&) = delete;

@@ -10,12 +10,13 @@
 // during the whole step are residents. A storage that existed before the step and is freed within it is made
 // by the op `rematlas::before_step`. A storage that something else made within the step, such as a batch of
 // data, is made by `rematlas::outside` when an op first reads it. Memory that the evictor does not know is
-// one resident, `other memory`. If an op of an earlier step runs again, it is an op of this graph, and so is
-// each op that reads a tensor restored by such an op.
+// one resident, `other memory`. If an op of an earlier step runs again, it becomes an op of this graph, which
+// makes new tensors. A rerun that reads these new tensors is a further op of the graph.
 //
-// Counted bytes are the bytes that the device's allocator has handed out. The schedule's peak may be less
-// than the counted peak. If a kernel takes memory in several pieces, storages may be evicted while it runs,
-// and an eviction may free more bytes than are missing; the schedule has such an eviction before the kernel.
+// Counted bytes are the bytes that the device's allocator has handed out. The schedule's peak can be less
+// than the counted peak, for two reasons. If a kernel takes memory in several pieces, storages can be evicted
+// while it runs; the schedule has these evictions before the kernel. And an eviction can free more bytes than
+// are missing.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +41,7 @@ struct EvictedStep {
     Bytes counted_peak;
 };
 
-/// Tensors and ops have the evictor's ids, which the evictor may reuse after a step.
+/// The ids of tensors and ops are those of the evictor, which can reuse them after a step.
 class EvictionTrace {
   public:
     struct Called {
@@ -61,10 +62,10 @@ class EvictionTrace {
 
     /// Must be called before each op. `alive`: the bytes that the allocator counts now.
     void sees(std::int64_t alive);
-    /// Must be called when an op first reads a storage from outside. `alive`: the bytes that the allocator
-    /// counts now, including the storage.
+    /// Must be called when an op first reads a storage that was made outside the evictor. `alive`: the bytes
+    /// that the allocator counts now, including the storage.
     void met(int tensor, std::int64_t bytes, std::int64_t alive, std::int64_t now);
-    /// Must be called after an op that only makes a view. Such an op runs no kernel, but backward ops may
+    /// Must be called after an op that only makes a view. Such an op runs no kernel, but backward ops can
     /// belong to it.
     void looked();
     /// Must be called after the first run of an op. `bytes`: the bytes of each output.
@@ -92,7 +93,7 @@ class EvictionTrace {
         Called called;
         std::string module;
         Phase phase = Phase::forward;
-        int step = -1;  ///< number of the step in whose graph the op has the id `op`
+        int step = -1;  ///< the step, counted from 0, in whose graph the op has the id `op`
         OpId op;
     };
     struct Origin {
@@ -120,8 +121,8 @@ class EvictionTrace {
     std::vector<TensorId> leaving_;      ///< tensors from before the step that have been freed
     std::vector<std::uint8_t> is_made_;  ///< per tensor of the graph
     std::int64_t known_bytes_ = 0;
-    std::int64_t other_ = -1;  ///< the least number of alive but unknown bytes in this step; -1 before the
-                               ///< first op
+    std::int64_t other_ = -1;  ///< the fewest bytes in this step that were alive but unknown to the evictor;
+                               ///< -1 before the first op
     std::int64_t began_ = 0;   ///< start of the schedule's first step
     int step_ = 0;
     bool saw_forward_ = false, saw_backward_ = false;

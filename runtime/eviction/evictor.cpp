@@ -92,7 +92,7 @@ void Evictor::close() {
     shared_.clear();
     heap_.reset();
     stored_.clear();
-    device_.trim();  // later tensors may not fit into the gaps that evictions left
+    device_.trim();  // later tensors are perhaps too large for the gaps that evictions left
     if (!all_there && error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 

@@ -15,8 +15,8 @@
 //
 // An op that writes in place makes a new version of its storage. A rerun of the op first makes the old
 // version in separate memory. When the contents of an outside storage change, for example in an optimizer's
-// step, tensors that were made from the old contents can no longer be evicted. At the end of a backward, the
-// evictor forgets everything that can no longer be needed.
+// step, tensors that were made from the old contents can no longer be evicted. When a step ends, the evictor
+// forgets everything that no rerun can need any more.
 //
 // Errors: c10::OutOfMemoryError and c10::Error with one line, thrown from the op that cannot run; the
 // program's tensors are unchanged. On a GPU the evictor covers one stream, which is the current one at
@@ -135,8 +135,8 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     /// Marks the end of a training step. Without this call, a step ends with the first op after a backward.
     /// Must not be called during a backward.
     void end_step();
-    /// Returns true between the end of a backward and the next op or `end_step` of the thread that opened the
-    /// evictor.
+    /// Returns true between the end of a backward and `end_step` or the next op of the thread that opened the
+    /// evictor, whichever comes first.
     bool backward_is_over() const;
 
     Status status() const;
@@ -319,11 +319,11 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     bool in_backward_ = false;
     bool thrashes_ = false;
     std::string given_up_;
-    std::exception_ptr error_;                               ///< an exception that a rerun has thrown
-    std::string current_;                                    ///< name of the op that is running
-    std::atomic<std::int64_t> beside_ = 0, most_alive_ = 0;  ///< bytes: see set_beside; the most in this step
-    bool evicting_ = false;                                  ///< whether storages are being dropped to make
-                                                             ///< room
+    std::exception_ptr error_;  ///< an exception that a rerun has thrown
+    std::string current_;       ///< name of the op that is running
+    /// In bytes. `beside_`: see set_beside. `most_alive_`: the most alive in this step, without `beside_`.
+    std::atomic<std::int64_t> beside_ = 0, most_alive_ = 0;
+    bool evicting_ = false;  ///< whether storages are being dropped to make room
     bool measures_ = false;
     std::int64_t began_ = 0, most_ = 0, dropped_ = 0;  ///< bytes; see begin_measuring
     std::int64_t asked_ = 0;                           ///< bytes of the request that could not be met

@@ -40,7 +40,7 @@ bool Evictor::can_be_known(const at::Tensor& tensor) const {
                tensor.storage().unsafeGetStorageImpl()->_mutable_data_ptr_no_checks());
 }
 
-/// Returns the number that the books gave the tensor's storage; -1 if they do not know the storage.
+/// Returns the id of the tensor's storage in the books; -1 if they do not know the storage.
 int Evictor::storage_of(const at::Tensor& tensor) const {
     if (!tensor.defined() || !tensor.has_storage()) return -1;
     const c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
@@ -121,8 +121,9 @@ void Evictor::hang(int storage, c10::StorageImpl& user) {
     known_[storage].own = c10::Storage(known_[storage].user.lock());
 }
 
-/// Releases storages in shared memory that the program has dropped. Such a storage has no ticket (ticket.h)
-/// that would tell when the program's last handle is gone, so its references are counted here.
+/// Releases the storages that are in shared memory and that the program has dropped. Such a storage has no
+/// ticket (ticket.h) that would tell when the program's last handle is gone, so its references are counted
+/// here.
 void Evictor::let_shared_go() {
     std::erase_if(shared_, [&](const auto& entry) {
         const int storage = entry.second;
@@ -254,7 +255,7 @@ bool Evictor::run_again(int op, bool in_place) {
 void Evictor::run_stored(int id, bool in_place) {
     const StorageGraph::Op& op = eviction_.graph().op(id);
     StoredCall& call = *stored_[id];
-    std::unordered_map<int, c10::Storage> written;  // storages for the new versions
+    std::unordered_map<int, c10::Storage> written;  // by old storage: the new storage
     const auto storage_in = [&](const StoredCall::Place& place) {
         if (place.storage < 0) return c10::Storage();
         const auto found = written.find(place.storage);
@@ -279,7 +280,7 @@ void Evictor::run_stored(int id, bool in_place) {
     std::size_t next = 0;
     torch::jit::Stack results;
     {
-        // If the call throws, an input that was to be overwritten has lost its contents.
+        // If the call throws, the inputs that it overwrites in place have lost their contents.
         const OutsideTheBooks outside(engine_);
         results = call.run(device_, [&](const StoredCall::Place&) { return std::move(inputs[next++]); });
     }

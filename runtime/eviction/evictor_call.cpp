@@ -26,8 +26,8 @@ bool accumulates_gradient() {
     return node && dynamic_cast<const torch::autograd::AccumulateGrad*>(node.get()) != nullptr;
 }
 
-/// Says whether a composite operator may read the tensor's values on the host without calling the dispatcher.
-/// Such tensors are small and hold integers: lengths, batch sizes, split points.
+/// Says whether a composite operator could read the tensor's values on the host without calling the
+/// dispatcher. Such tensors are small and hold integers: lengths, batch sizes, split points.
 bool may_be_read_on_the_host(const at::Tensor& tensor) {
     constexpr std::size_t most = 4096;
     return tensor.is_cpu() && tensor.dim() <= 1 && c10::isIntegralType(tensor.scalar_type(), false) &&
@@ -112,7 +112,7 @@ void Evictor::look(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack
     });
 }
 
-/// Runs an op that reads no data itself. Its arguments are made present, because the inner mode may read
+/// Runs an op that reads no data itself. Its arguments are made present, because the inner mode can read
 /// them.
 void Evictor::show(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     Engine engine(engine_);
@@ -200,8 +200,9 @@ void Evictor::read_arguments(Call& call, const torch::jit::Stack& stack) {
         if (refills) call.refilled.push_back(storage);
         (refills || !eviction_.is_pinned(storage) ? call.changed : call.lost).push_back(storage);
     });
-    // A rerun gets no running statistics. If no other argument has their type, a kernel without them does not
-    // know the type of the tensors that it saves. Then the op cannot run again.
+    // A rerun gets no running statistics. Without them, the kernel knows the type of the tensors that it
+    // saves only from another argument. If no other argument has the type of the statistics, the op cannot
+    // run again.
     for (const c10::ScalarType type : statistics_types)
         if (std::find(types.begin(), types.end(), type) == types.end()) call.runs_once = true;
     if (!call.runs_once) return;
@@ -213,7 +214,7 @@ void Evictor::read_arguments(Call& call, const torch::jit::Stack& stack) {
 }
 
 /// Must be called before the contents of the storage change. Tensors that were made from the old contents are
-/// no longer evicted, so that no rerun reads the new contents instead.
+/// no longer evicted, because a rerun would make them from the new contents.
 void Evictor::lose(int storage) {
     if (eviction_.graph().readers(storage).empty()) return;
     note(Trace::Step::lose, storage);
@@ -278,7 +279,7 @@ void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::uniq
         if (tensor.defined() && !is_plain(tensor)) call.opaque = true;
         returns.push_back(tensor.defined() && is_plain(tensor) ? add(tensor) : -1);
     });
-    // If a changed storage has no ticket, the op gave it other memory, and cannot run again.
+    // If a changed storage has no ticket, the op has given the storage other memory and cannot run again.
     for (const int storage : call.changed)
         if (const auto user = known_[storage].user.lock(); !user || !ticket_of(*user)) again = false;
     if (call.opaque || shares) {

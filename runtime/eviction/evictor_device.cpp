@@ -1,7 +1,7 @@
 // Eviction on a device that works asynchronously: measures the times of ops, and tells on which queue they
 // run.
 //
-// All tensors that may be evicted are made, read and restored on one queue, so that memory is reused in the
+// All tensors that can be evicted are made, read and restored on one queue, so that memory is reused in the
 // order in which it was freed. Tensors that ops on other queues read or make are not evicted.
 #include <c10/core/Event.h>
 #include <c10/core/StreamGuard.h>
@@ -73,7 +73,7 @@ void Evictor::wait_for_own_queue() const {
     done.block(streams_of(device_.device()).getStream(device_.device()));
 }
 
-/// Prevents the memory from being reused before the work on this thread's queue that uses it is done.
+/// Prevents reuse of the memory until the work on this thread's queue that uses the memory is done.
 void Evictor::used_by_this_queue(const c10::DataPtr& memory) const {
     if (!memory || device_.device().is_cpu()) return;
     const c10::impl::VirtualGuardImpl streams = streams_of(device_.device());
@@ -99,7 +99,8 @@ int Evictor::memory() const {
 
 void Evictor::before_allocation(std::int64_t bytes) {
     if (measures_) measure(bytes);
-    // `alive` is called only once, because a GPU's allocator copies all its statistics to answer.
+    // `alive` is called twice only if memory had to be freed: a GPU's allocator copies all its statistics in
+    // each call.
     std::int64_t before = alive();
     if (before + device_.most_footprint(bytes) > limit_) {
         take_room(bytes);
@@ -128,7 +129,7 @@ std::optional<std::string> Evictor::make_room(std::int64_t bytes) {
     return current_ + why_short();
 }
 
-/// Makes room for `bytes`. Throws if there is no room and the budget may not be given up.
+/// Evicts until `bytes` bytes more fit into the limit. Throws if they do not fit and the budget must be kept.
 void Evictor::take_room(std::int64_t bytes) {
     const Engine engine(engine_);
     if (evict_all_for(bytes)) return;
@@ -139,7 +140,7 @@ void Evictor::take_room(std::int64_t bytes) {
 
 bool Evictor::evict_all_for(std::int64_t bytes) {
     if (evict_for(bytes)) return true;
-    if (reruns_ > 0) return false;  // the rerun may read a storage that the program has dropped
+    if (reruns_ > 0) return false;  // the rerun perhaps reads a storage that the program has dropped
     let_departed_go();
     return evict_for(bytes);
 }

@@ -25,7 +25,7 @@ std::optional<std::vector<torch::jit::Stack>> Evictor::items_of(const Call& call
         const Known& known = known_[place.storage];
         if (!eviction_.is_defined(known.tensor)) bytes += known.bytes;
         const bool first_list = place.argument == call.places.front().argument;
-        // Each result is as large as its item of the first list.
+        // Each result is as large as the item of the first list from which it is made.
         if (first_list && call.facts.returns > 0) bytes += known.bytes;
     }
     if (!joins && missing(bytes) <= 0) return std::nullopt;

@@ -18,8 +18,8 @@ void Evictor::keep(c10::ArrayRef<at::Tensor> tensors) {
     for (const at::Tensor& tensor : tensors) keep(tensor);
 }
 
-/// From now on, the tensor's storage is not evicted. Returns the storage's number, or -1 if the evictor
-/// cannot know the storage.
+/// From now on, the tensor's storage is not evicted. Returns the storage's id, or -1 if the evictor cannot
+/// know the storage.
 int Evictor::keep(const at::Tensor& tensor) {
     if (!tensor.defined() || !tensor.has_storage() || !can_be_known(tensor)) return -1;
     const int storage = storage_of(tensor);
@@ -109,8 +109,8 @@ void Evictor::returned(std::int64_t loan) {
 }
 
 /// Ends the loans that were returned, and checks whether other code has changed the memory of lent storages.
-/// Must be called before storages that the program has dropped are released, because the ids of released
-/// storages may be used again.
+/// Must be called before the evictor releases storages that the program has dropped, because the ids of
+/// released storages may be used again.
 void Evictor::see_loans() {
     if (loans_.empty()) return;
     std::vector<std::int64_t> returned;

@@ -17,7 +17,8 @@ namespace rematlas {
 bool goes_item_by_item(const c10::FunctionSchema& schema);
 
 /// Returns, for each item, the same arguments with lists of one item. Returns nullopt if there is only one
-/// item, or if the whole lists may be served by a different kernel than the items.
+/// item, if the lists have different lengths, or if whole lists and single items perhaps get different
+/// kernels.
 std::optional<std::vector<torch::jit::Stack>> calls_of_items(const c10::FunctionSchema& schema,
                                                              const torch::jit::Stack& stack);
 

@@ -20,8 +20,8 @@ OpFacts::Kind kind_of(const c10::OperatorHandle& op) {
     if (name.rfind("c10d", 0) == 0 || name.rfind("_c10d", 0) == 0) return OpFacts::Kind::takes_memory;
     if (name == "aten::_lazy_clone") return OpFacts::Kind::copies_lazily;
     if (name.rfind("aten::", 0) != 0) return OpFacts::Kind::runs_once;
-    // For composite operators such as contiguous(), the schema says that the result may be a view, but the
-    // result may also be a copy.
+    // For composite operators such as contiguous(), the schema marks the result as a view, but the result can
+    // also be a copy.
     const bool settled = !op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
     if ((settled && makes_views(schema)) || op.hasTag(at::Tag::inplace_view)) return OpFacts::Kind::looks;
     if (makes_uninitialized(name)) return OpFacts::Kind::fills_later;

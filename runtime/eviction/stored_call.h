@@ -41,8 +41,8 @@ class StoredCall {
     /// the place, or null if it has none. Returns the results of the op. Restores the state of the generator.
     torch::jit::Stack run(DeviceRuntime& device, const std::function<c10::Storage(const Place&)>& storage_of);
 
-    /// Per returned tensor, with lists flattened: the index of the new storage that the tensor uses; -1 if it
-    /// uses no new storage.
+    /// Per returned tensor, with lists flattened: the index of the tensor's storage among the op's outputs;
+    /// -1 if the op did not make the storage.
     std::vector<int> returns;
 
     const std::vector<Place>& places() const { return places_; }

@@ -2,7 +2,7 @@
 // destroyed.
 //
 //     Ticket* ticket = hang_ticket(*storage, departures, 7);
-//     c10::DataPtr memory = take_memory(*storage);      // views, saved variables and handles follow
+//     c10::DataPtr memory = take_memory(*storage);      // also for views, saved variables, handles
 //     give_memory(*storage, std::move(other));
 //     ... the program drops its last handle ...
 //     departures->take();                               // returns the ticket
@@ -32,8 +32,8 @@ class Departures {
   public:
     std::vector<std::unique_ptr<Ticket>> take();
     bool empty() const;
-    /// Takes the memory of the storage out of its ticket. Returns null if no ticket here belongs to the
-    /// storage.
+    /// Takes the memory of the storage out of its ticket. Returns null if none of these tickets belongs to
+    /// the storage.
     c10::DataPtr memory_of(int storage);
     /// From now on, tickets that arrive are destroyed at once.
     void close();

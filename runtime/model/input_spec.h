@@ -39,7 +39,7 @@ struct FixedInput {
     std::size_t position = 0;
     InputSpec spec;
 };
-/// Removes the arguments that are not tensors from the list, and returns them.
+/// Removes from `specs` the arguments that are not tensors, and returns them.
 std::vector<FixedInput> take_fixed(std::vector<InputSpec>& specs);
 
 /// Draws floating-point and complex values from the normal distribution, integers from the uniform

@@ -12,8 +12,9 @@
 
 namespace rematlas {
 
-/// Reads the model onto the device, in train mode. The contents of the file decide which kind of file it is.
-/// An error is one line that names the file.
+/// Reads the model onto the device. A TorchScript module is put in train mode; an exported program stays as
+/// it was exported. The contents of the file decide which kind of file it is. An error is one line that names
+/// the file.
 Result<Model> load_model(const std::filesystem::path& path, c10::Device device = c10::DeviceType::CPU);
 
 /// Returns the inputs in `asked` that are tensors. If `asked` is empty, returns the inputs with which the

@@ -1,4 +1,4 @@
-// A program in train mode, with its parameters and buffers by name, to be captured and run.
+// A program with its parameters and buffers by name, to be captured and run.
 //
 //     Model model = load_model("model.pt").take();                // runtime/model/load_model.h
 //     std::vector<at::Tensor> outputs = model.forward(inputs);

@@ -49,7 +49,7 @@ struct Optimizer {
     std::string_view name() const;
 
     std::string op() const;
-    /// The overload of the op that reads the learning rate from a tensor, so that the rate may change from
+    /// The overload of the op that reads the learning rate from a tensor, so that the rate can change from
     /// step to step.
     static constexpr const char* overload = "tensor_lr";
     std::vector<OptimizerState> states() const;

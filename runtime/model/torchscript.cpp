@@ -77,8 +77,8 @@ void carry_out_autocast(torch::jit::Module& module) {
     torch::jit::Autocast(graph);
 }
 
-/// Checks that the module has exactly one forward method, and that it takes no lists, tuples or dictionaries
-/// (except with default values).
+/// Checks that the module has exactly one forward method, and that this method takes no lists, tuples or
+/// dictionaries (except with default values).
 Result<void> check_forward(const torch::jit::Module& module) {
     if (module.find_method("forward__0"))
         return Error{

@@ -104,8 +104,8 @@ Result<void> check_form(const RunFlags& flags) {
     return {};
 }
 
-/// Refuses a plan that was made with another minor version of torch, because its ops may compute other bits.
-/// With --verify the plan is accepted.
+/// Refuses a plan that was made with another minor version of torch, because the ops of the running version
+/// perhaps compute other bits. With --verify the plan is accepted.
 Result<void> check_version(const Plan& plan, bool verify) {
     const nlohmann::json none = nlohmann::json::object();
     const nlohmann::json& origin =

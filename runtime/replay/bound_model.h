@@ -32,7 +32,7 @@ struct PreparedOp {
                                                 ///< change them
     std::vector<std::size_t> statistics;        ///< operands that only the first run gets, such as running
                                                 ///< statistics
-    bool is_collective = false;                 ///< its results must be waited for
+    bool is_collective = false;                 ///< whether the op's results must be waited for
     int turn = -1;  ///< for a random op: its position among all random ops, in the captured order; for other
                     ///< ops -1
 };
@@ -53,7 +53,7 @@ class BoundModel {
     ~BoundModel();
 
     /// Binds these tensors instead of the bound ones, in the order of Tape::bindings. This is cheap if they
-    /// are the same objects. Fails if their number differs; `place_bound` checks the rest.
+    /// are the same objects. Fails if the number of tensors differs; `place_bound` checks the rest.
     Result<void> rebind(const std::vector<at::Tensor>& tensors);
     /// Binds other tensors of the optimizer, in the order of Tape::states. Fails if a tensor differs in type,
     /// shape or layout from the captured one.

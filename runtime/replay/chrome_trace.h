@@ -1,5 +1,5 @@
-// Writes a step of a schedule as a Chrome trace (chrome://tracing, Perfetto): the ops as one row, the live
-// bytes as a counter.
+// Writes a training step that ran by a schedule as a Chrome trace (chrome://tracing, Perfetto): the ops as
+// one row, the live bytes as a counter.
 #pragma once
 
 #include <string>

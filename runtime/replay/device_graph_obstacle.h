@@ -18,9 +18,10 @@
 
 namespace rematlas {
 
-/// Returns nothing if the steps can be captured, else the first op that prevents it, and why. Only the tape
-/// is examined, so the capture of an op may still fail. Steps before and after `output_gradients_op` are
-/// captured separately. Cost: linear in the steps and in the arguments of their ops.
+/// Returns nothing if the steps can be captured, else a text that names the first obstacle and says why it
+/// is one. Only graph, tape and steps are examined, so the capture may still fail. Steps before and after
+/// `output_gradients_op` are captured separately. Cost: linear in the steps and in the arguments of their
+/// ops.
 std::optional<std::string> device_graph_obstacle(const Graph& graph, const Tape& tape,
                                                  std::span<const Step> steps);
 

@@ -22,8 +22,8 @@ Result<void> DeviceGraphStep::capture() {
     std::vector<std::function<void()>> parts;
     if (asks < steps.size()) {
         parts.push_back([&] { run_.play_plainly(asks); });
-        // The gradients of the outputs are in the memory of the graphs, which the schedule may use for other
-        // tensors afterwards. So the tensors that are kept here refer to this memory without owning it.
+        // `output_gradients_` refers to the memory of these gradients without owning it. If it owned the
+        // memory, later steps could not use it for other tensors after the schedule has freed the gradients.
         run_.fill_gradients = [&](std::vector<at::Tensor>& made) {
             for (const at::Tensor& gradient : made)
                 output_gradients_.push_back(at::from_blob(gradient.mutable_data_ptr(), gradient.sizes(),

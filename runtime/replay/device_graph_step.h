@@ -1,4 +1,4 @@
-// A step that was captured as graphs of the device (CUDA graphs) and is repeated as a whole.
+// A training step that was captured as graphs of the device (CUDA graphs) and is repeated as a whole.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@ namespace rematlas {
 
 class DeviceGraphStep {
   public:
-    /// Captures the steps: calls their ops once, but the device runs none of them yet. Fails with
-    /// `ErrorKind::negative` if an op prevents the capture. Also fails if the inputs do not fit.
+    /// Captures the steps of a schedule: calls each op once, but the device does not run the ops yet. Fails
+    /// with `ErrorKind::negative` if an op prevents the capture. Also fails if the inputs do not fit.
     static Result<std::unique_ptr<DeviceGraphStep>> capture(const BoundModel& model,
                                                             std::span<const Step> steps,
                                                             const std::vector<at::Tensor>& inputs);
@@ -33,7 +33,7 @@ class DeviceGraphStep {
     std::unique_ptr<DeviceGraphs> graphs_;
     std::vector<at::Tensor> inputs_, output_gradients_;
     std::vector<const void*> bound_;  ///< addresses of parameters and buffers
-    std::int64_t draws_ = 0;          ///< how far a step advances the generator
+    std::int64_t draws_ = 0;          ///< how far a training step advances the generator
 };
 
 }  // namespace rematlas

@@ -3,8 +3,8 @@
 //     Result<Executor> executor = Executor::create(graph, model, *device);
 //     Result<Replayed> step = executor->run(schedule.steps, inputs, {.gradient_seed = 1});
 //
-// In training the caller computes the loss, so a step has two halves: forward and backward. Several steps may
-// be open, with only their forward done:
+// In training the caller computes the loss, so a training step has two halves: forward and backward. Several
+// forwards may be open, with their backwards still to come:
 //
 //     Result<Forwarded> forward = executor->forward(schedule.steps, inputs);
 //     ... the loss of forward->outputs, and its gradients ...
@@ -32,8 +32,8 @@
 
 namespace rematlas {
 
-/// The results of a step. If the schedule leaves results on the host (Homes::on_host), they are tensors of
-/// the CPU, which are valid until the next step.
+/// The results of a training step. If the schedule leaves results on the host (Homes::on_host), these results
+/// are tensors of the CPU, which are valid until the next training step.
 struct Replayed {
     std::vector<at::Tensor> outputs;
     std::vector<at::Tensor> gradients;  ///< gradients in the order of Tape::gradients; undefined if there is
@@ -73,7 +73,7 @@ class Executor {
     static Result<Executor> create(const Graph& graph, const std::vector<NamedTensor>& tensors,
                                    const std::string& owner, DeviceRuntime& device);
     /// Takes a tape that is already in memory, and the states of the caller's optimizer if the step has one.
-    /// Fails as the other two functions do.
+    /// Fails as the other two `create` functions do.
     static Result<Executor> create(const Graph& graph, Tape tape, const std::vector<NamedTensor>& tensors,
                                    const std::string& owner, DeviceRuntime& device,
                                    std::vector<at::Tensor> states = {});
@@ -83,19 +83,18 @@ class Executor {
     ~Executor();
 
     /// Runs the steps, which must have passed `check`. `inputs` are in the order of Tape::inputs. Buffers of
-    /// the model are updated. Residents that live on the host are moved there in the first step: from then
-    /// on, between steps, their tensors refer to host memory and are complete. If the steps are cyclic, all
-    /// copies are done when the function returns. Fails if inputs are wrong, if the executor does not support
-    /// a step, or if a kernel throws an exception; the error names the op. Fails with `ErrorKind::negative`
-    /// if
-    /// the program's course has changed (a guarded value differs).
+    /// the model are updated. The first call moves residents with a home on the host to host memory; from
+    /// then on, their tensors refer to this memory and are complete between calls. If the steps are cyclic,
+    /// all copies are done when the function returns. Fails if inputs are wrong, if the executor does not
+    /// support a step, or if a kernel throws an exception; the error names the op. Fails with
+    /// `ErrorKind::negative` if the program's course has changed (a guarded value differs).
     Result<Replayed> run(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
                          const ReplayOptions& options = {}, const Homes& homes = {});
     /// Returns the plan of the copies that `run` makes for these steps; null if the steps move nothing to the
     /// host. Errors: as `run`.
     Result<std::shared_ptr<const StepTransferPlan>> transfers_of(std::span<const Step> steps,
                                                                  const Homes& homes = {});
-    /// Uses other links than the device's. May only be called when no step is open.
+    /// Makes the executor use these links instead of the device's. No forward may be open.
     void use(StepLinks links);
 
     /// Captures the steps as graphs that the device repeats as a whole (CUDA graphs), without running them.
@@ -104,20 +103,20 @@ class Executor {
     /// op prevents it; the error names the op.
     Result<void> capture_graphs(std::span<const Step> steps, const std::vector<at::Tensor>& inputs);
     /// Submits the captured steps. The results are the same as with `run`. Every submission writes outputs
-    /// and gradients to the same memory, so they are valid until the next submission. Replayed::peak is the
-    /// peak of the capture. Fails if nothing was captured, if inputs are wrong, or if parameters or buffers
-    /// were given other memory since the capture.
+    /// and gradients to the same memory, so results are valid until the next submission. Replayed::peak is
+    /// the peak of the capture. Fails if nothing was captured, if inputs are wrong, or if parameters or
+    /// buffers were given other memory since the capture.
     Result<Replayed> run_graphs(const std::vector<at::Tensor>& inputs, std::uint64_t gradient_seed = 0);
     /// Frees the memory of the graphs. The caller must no longer hold results of the last submission.
     void drop_graphs();
 
-    /// Runs the steps before the step that asks for the gradients of the outputs. Afterwards the generator
-    /// and the buffers are as after the original's forward. (A buffer that the schedule writes only in the
-    /// backward changes only then.) Parameters may have been given other memory since the last step. Of
-    /// the options, only those of the arena, `measure_peak` and `before_op` have an effect; they hold
-    /// for the backward too. Errors: as `run`; if the course has changed, generator and buffers are restored.
-    /// Also fails if the graph has its own loss, or if some output does not exist when the gradients are
-    /// asked for.
+    /// Runs the steps of the schedule up to the one that asks for the gradients of the outputs. Afterwards
+    /// the generator and the buffers are as after the original's forward. (A buffer whose new contents the
+    /// schedule makes after the loss still has the old ones.) Parameters may have been given other memory
+    /// since the last training step. Of the options, only those of the arena, `measure_peak` and `before_op`
+    /// have an effect; they hold for the backward too. Errors: as `run`; if the course has changed,
+    /// generator and buffers are restored. Also fails if the graph has its own loss, or if some output does
+    /// not exist when the gradients are asked for.
     Result<Forwarded> forward(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
                               const ReplayOptions& options = {}, const Homes& homes = {});
 
@@ -127,11 +126,11 @@ class Executor {
 
     /// Runs the rest of the steps. The generator does not move unless ops of the backward itself draw random
     /// numbers. `output_gradients` has a gradient for each of `differentiable_outputs()`, in order. A
-    /// gradient that nobody else holds, or that no step writes over, is used in place; others are copied. The
-    /// returned gradients share no memory with other tensors. Replayed::peak counts the bytes of the step,
-    /// without other bytes that the caller holds. Errors: as `run`. Also fails if the backward has run
-    /// already, if the forward was dropped, or if parameters, inputs or outputs that the backward reads were
-    /// written to since the forward.
+    /// gradient is used in place if its layout fits, and if either nobody else holds it or no step writes
+    /// over it; other gradients are copied. The returned gradients share no memory with other tensors.
+    /// Replayed::peak counts the bytes of the step, without other bytes that the caller holds. Errors: as
+    /// `run`. Also fails if the backward has run already, if the forward was dropped, or if parameters,
+    /// inputs or outputs that the backward reads were written to since the forward.
     Result<Replayed> backward(std::uint64_t number, std::vector<at::Tensor> output_gradients);
     /// Runs the next part of the backward. The first call takes the gradients of the outputs, later calls
     /// take an empty list. The executor does not keep the gradients that it returns.
@@ -142,7 +141,7 @@ class Executor {
     Result<std::vector<std::vector<int>>> parts_of(std::span<const Step> steps, const Homes& homes = {});
 
     /// `rewind` undoes an open forward so that the original can run it again: it frees the tensors of the
-    /// forward, and sets the generator and the buffers that ops read back to their state before the forward.
+    /// forward, and sets the generator, and the buffers that ops read, to the state before the forward.
     /// `restore` must be called after the original's run; see `OpenForward::restore`.
     Result<void> rewind(std::uint64_t number);
     void restore(std::uint64_t number);

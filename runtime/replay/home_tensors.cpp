@@ -51,7 +51,7 @@ Result<PlacedTensors> place_by_homes(const std::vector<NamedTensor>& tensors, co
             there.insert(binding.name);
     PlacedTensors placed;
     std::unordered_map<const c10::StorageImpl*, c10::Storage> memory;
-    // The new tensor of each given tensor, so that a tensor with two names stays one tensor.
+    // Maps each given tensor to its new tensor, so that a tensor with two names stays one tensor.
     std::unordered_map<const c10::TensorImpl*, at::Tensor> known;
     try {
         for (const NamedTensor& named : tensors) {

@@ -1,5 +1,5 @@
 // Places the tensors of a model before the first step, if the plan keeps residents on the host. These
-// residents stay in host memory, so the device need not have room for all tensors of the model at a time.
+// residents stay in host memory, so the device need not have memory for all tensors of the model at once.
 //
 //     Model model = load_model(path, c10::DeviceType::CPU).take();
 //     PlacedTensors placed = place_by_homes(model.tensors, tape, schedule.homes, *device).take();

@@ -26,8 +26,8 @@ class HostOpRunner {
     /// `plan` must have passed `check_host_ops`. `player` must know the addresses of the plan's places. All
     /// three arguments must outlive the submitted work.
     HostOpRunner(const BoundModel& model, const TransferPlan& plan, const TransferPlayer& player);
-    /// Returns the work of the step. Numbers that are in host memory anyway (a learning rate) are read in
-    /// place.
+    /// Returns the work of step `step` of the schedule. Numbers that are in host memory anyway (a learning
+    /// rate) are read in place.
     std::function<void()> work(std::size_t step, const OperandTable& operands) const;
     /// Throws the error of the first op that failed, and forgets it.
     void rethrow();

@@ -11,9 +11,9 @@
 namespace rematlas {
 namespace {
 
-/// Returns the positions in BoundModel::bound of the tensors that the step writes to, or only of those that
-/// it also reads. Parameters that the step's optimizer updates are left out, because no caller restores their
-/// state before the updates.
+/// Returns positions in BoundModel::bound: those of all tensors that the step writes to, or with
+/// `what_ops_read` only those of the buffers that other ops of the step read as well. Parameters that the
+/// step's optimizer updates are left out, because no caller restores their state before the updates.
 std::set<std::size_t> written_by(const BoundModel& model, Snapshot::Of of) {
     std::set<TensorId> tensors;
     for (const BufferUpdate& update : model.tape.updates) tensors.insert(update.buffer);
@@ -97,8 +97,8 @@ Result<void> check_output_gradients(const BoundModel& model, const std::vector<a
     return {};
 }
 
-/// Notes the versions of the parameters, inputs and outputs that later steps read, so that the backward
-/// notices if the caller has written to one.
+/// Notes the versions of the parameters, inputs and outputs that later steps of the schedule read. So the
+/// backward notices if the caller has written to one of them.
 void OpenForward::watch(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs) {
     const BoundModel& model = run_->model;
     const auto add = [&](const at::Tensor& tensor, TensorId id, std::string what) {
@@ -154,9 +154,8 @@ Result<std::vector<at::Tensor>> OpenForward::forward(const std::vector<at::Tenso
 }
 
 /// Keeps the gradients for the step that asks for them. A gradient is used in place if its layout fits, and
-/// if
-/// either nobody else holds it or no step writes over it. Other gradients are copied later. Returns the bytes
-/// of the gradients that only the step holds.
+/// if either nobody else holds it or no step writes over it. Other gradients are copied later. Returns the
+/// bytes of the gradients that are used in place and that nobody else holds.
 std::int64_t OpenForward::take_given(std::vector<at::Tensor> gradients) {
     const BoundModel& model = run_->model;
     given_.clear();

@@ -74,7 +74,7 @@ class OpenForward {
     std::unique_ptr<ReplayRun> run_;
     std::shared_ptr<const ReplayPlan> plan_;
     std::vector<Watched> watched_;
-    std::vector<at::Tensor> given_;  ///< gradients of outputs that must be copied
+    std::vector<at::Tensor> given_;  ///< the caller's gradients that cannot be used in place and are copied
     std::size_t part_ = 0;
     std::int64_t held_ = 0;  ///< bytes that the step holds while it is paused
     std::unique_ptr<Snapshot> before_, now_;

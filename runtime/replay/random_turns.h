@@ -27,7 +27,7 @@ class RandomTurns {
     /// Must be called when the step ends early, before this op or within its kernel. Sets the generator to
     /// its state in the captured step at that moment.
     void leave_before(OpId op, bool in_kernel);
-    /// Forgets all turns. Must be called before or after a step.
+    /// Forgets all turns. Must be called before or after a training step.
     void clear();
 
     /// Whether the device captures graphs. If so, `enter` sets the generator's position relative to the start

@@ -45,9 +45,9 @@ void find_reads_and_writes(const BoundModel& model, ReplayPlan& plan) {
     }
 }
 
-/// Moves counters and similar ops to the front, where the step takes the least memory. Such ops depend on no
-/// other op, so a schedule may put them anywhere, even after the loss. But the original runs them in its
-/// forward.
+/// Moves ops that update counters, and similar ops, to the front, where the step takes the least memory. Such
+/// ops depend on no other op, so a schedule may put them anywhere, even after the loss. But the original runs
+/// them in its forward.
 void move_counters_first(const BoundModel& model, std::vector<Step>& steps) {
     const auto counts = [&](const Step& step) {
         if (!step.runs()) return false;
@@ -59,8 +59,8 @@ void move_counters_first(const BoundModel& model, std::vector<Step>& steps) {
     std::stable_partition(steps.begin(), steps.end(), counts);
 }
 
-/// Finds the step at which the forward ends. Checks that all outputs exist there, and that the generator can
-/// get the state that it has after the original's forward.
+/// Finds the step of the schedule at which the forward ends. Checks that all outputs exist at this step, and
+/// that the generator can get the state that it has after the original's forward.
 Result<void> find_loss(const BoundModel& model, ReplayPlan& plan) {
     const Graph& graph = model.graph;
     IdVector<OpId, std::uint8_t> ran(graph.ops.size(), 0);

@@ -14,7 +14,8 @@
 
 namespace rematlas {
 
-/// A part of a step's backward. At its end some gradients are final, and no later step reads them.
+/// A part of the backward. When it ends, some gradients are final, and no later step of the schedule reads
+/// them.
 struct BackwardPart {
     std::size_t end = 0;         ///< index of the step after the part's last step
     std::vector<int> gradients;  ///< positions in Tape::gradients
@@ -41,9 +42,10 @@ struct ReplayPlan {
     /// moved tensors.
     static Result<ReplayPlan> make(const BoundModel& model, std::span<const Step> steps,
                                    const Homes& homes = {});
-    /// Plans a step in two halves with the caller's loss between them. Counters are moved to the front,
-    /// because the original counts in its forward. Makes at most `most_parts` parts. Errors: as `make`. Also
-    /// fails if the graph has its own loss, or if some output does not exist at the loss.
+    /// Plans a training step in two halves with the caller's loss between them. Ops that update counters are
+    /// moved to the front, because the original runs them in its forward. Makes at most `most_parts` parts.
+    /// Errors: as `make`. Also fails if the graph has its own loss, or if some output does not exist at the
+    /// loss.
     static Result<ReplayPlan> make_halves(const BoundModel& model, std::span<const Step> steps,
                                           const Homes& homes, std::size_t most_parts);
 };

@@ -102,8 +102,8 @@ Result<void> ReplayRun::begin(const ReplayPlan& ready, const std::vector<at::Ten
     return {};
 }
 
-/// Begins the copies of the step. If the previous step had the same plan, its StepTransfers and their host
-/// memory are used again.
+/// Begins the copies of the training step. If the previous training step had the same plan, its StepTransfers
+/// and their host memory are used again.
 Result<void> ReplayRun::begin_transfers(const std::vector<at::Tensor>& inputs) {
     if (!plan->transfers || (transfers_ && transfers_->plan() != plan->transfers.get())) transfers_ = nullptr;
     if (!plan->transfers) return {};
@@ -116,8 +116,8 @@ Result<void> ReplayRun::begin_transfers(const std::vector<at::Tensor>& inputs) {
     return transfers_->begin(operands, inputs, options_.clock);
 }
 
-/// Begins the arena if the step uses one. The arena is kept as long as the steps and their queue stay the
-/// same.
+/// Begins the arena if the training step uses one. The arena is kept as long as the steps of the schedule and
+/// the device's queue stay the same.
 void ReplayRun::begin_memory() {
     in_memory_ = false;
     if (!options_.arena) return;
@@ -189,7 +189,8 @@ void ReplayRun::run_op(OpId id, bool in_place) {
     overwrites_.end(id, in_place, operands);
 }
 
-/// Runs the collective. If it has a queue, later steps wait for its results, else this function does.
+/// Runs the collective. If the graph gives the op a queue, later steps wait for the results; otherwise this
+/// function waits for them.
 void ReplayRun::run_collective(OpId id) {
     const c10::OperatorHandle& op = *model.ops[id].handle;
     CollectiveCall call(op, stack_);
@@ -339,7 +340,8 @@ void ReplayRun::count_back(OpId op) {
 }
 
 /// Called after an error. Leaves generator, counters and buffers as the original would have them just before
-/// the first op that has not run here. Does nothing in the backward, or if buffers have been updated already.
+/// the op that failed in its first run, or else before the next op that has not run here. Does nothing in the
+/// backward, or if buffers have been updated already.
 void ReplayRun::leave_as_original() {
     const bool within = std::exchange(in_kernel_, false);
     const bool in_second_half = !plan->parts.empty() && at_ >= plan->loss_step;
@@ -361,7 +363,8 @@ void ReplayRun::leave_as_original() {
     }
 }
 
-/// First frees the tensors that the step has made, to make room for residents that are not on the device.
+/// First frees the tensors that the step has made, because residents that have left the device need device
+/// memory again.
 void ReplayRun::clear() {
     collectives_.settle();
     if (transfers_) transfers_->settle();

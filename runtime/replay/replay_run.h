@@ -1,5 +1,5 @@
-// One run of a step: the tensors that exist, the states of the random number generator, and the measurements.
-// Several runs of one model may be open at a time.
+// One run of a training step: the tensors that exist, the states of the random number generator, and the
+// measurements. Several runs of one model may be open at a time.
 //
 //     ReplayRun run(model);
 //     run.begin(plan, inputs, options);
@@ -34,12 +34,12 @@ struct ReplayOptions {
     bool measure_ops =
         false;  ///< whether to fill the bytes in Replayed::steps too (resets the device's peak at each op)
     bool measure_peak = true;         ///< see DeviceRuntime::measures_unseen
-    LinkClock* clock = nullptr;       ///< for a whole step: a virtual clock that advances with the step; may
-                                      ///< be null
+    LinkClock* clock = nullptr;       ///< for Executor::run: a virtual clock that advances with the training
+                                      ///< step; may be null
     std::function<void()> before_op;  ///< called before each op; an exception that it throws ends the run
-    bool arena = false;  ///< whether to use an arena: from the second step of a schedule on, nothing is
-                         ///< allocated from the system; results are in the arena, and valid while they are
-                         ///< held
+    bool arena = false;  ///< whether to use an arena: from the second training step by the same schedule on,
+                         ///< nothing is allocated from the system; results are in the arena, and valid while
+                         ///< they are held
     std::int64_t most_arena_bytes = std::numeric_limits<std::int64_t>::max();  ///< see StepMemory
 };
 
@@ -72,7 +72,7 @@ class ReplayRun {
   public:
     explicit ReplayRun(const BoundModel& model);
 
-    /// Begins a step. `plan` must outlive the run. Fails if inputs or bound tensors do not fit.
+    /// Begins a training step. `plan` must outlive the run. Fails if inputs or bound tensors do not fit.
     Result<void> begin(const ReplayPlan& plan, const std::vector<at::Tensor>& inputs,
                        const ReplayOptions& options);
 
@@ -106,7 +106,8 @@ class ReplayRun {
     /// Ends the run: clears it and closes the arena. Returns the report on the arena.
     StepMemoryReport finish();
 
-    /// Returns the most bytes that the step has taken so far. They are measured only while steps run.
+    /// Returns the most bytes that the training step has taken so far. The bytes are measured only while
+    /// steps of the schedule run.
     std::int64_t peak() const { return highest_; }
     /// Returns the most bytes that the step had on the host at a time. `slab_bytes` returns the bytes of host
     /// memory that are reserved.
@@ -149,7 +150,7 @@ class ReplayRun {
     ReplayOptions options_;
     std::int64_t highest_ = 0;
     std::vector<StepMeasure> measures_;
-    std::unique_ptr<Marks> marks_;  ///< time marks before each step, when ops are timed
+    std::unique_ptr<Marks> marks_;  ///< time marks before each step of the schedule, if ops are timed
     bool buffers_updated_ = false;
     std::vector<std::pair<TensorId, c10::Storage>> moved_;  ///< the caller's storages of buffers whose old
                                                             ///< contents were moved elsewhere

@@ -1,5 +1,5 @@
-// The memory that a device must have for a step. It is more than the bytes of the step's tensors, because the
-// allocator holds memory in segments, and the driver needs some for itself.
+// The memory that a device must have for a training step. This is more than the bytes of the step's tensors,
+// because the allocator holds memory in segments, and the driver needs some memory for itself.
 #pragma once
 
 #include <optional>
@@ -24,11 +24,11 @@ struct Room {
 std::optional<Room> room_for(const Graph& graph, const std::vector<Step>& steps, const DeviceRuntime& device,
                              const Homes& homes = {}, const std::optional<Links>& links = {});
 
-/// Checks that the device still has the memory. `residents`: bytes of the step that are on the device
-/// already. Unused memory that the process holds counts as free, and so do the gaps in segments that are in
-/// use. In a process that Rematlas started itself, the allocator begins in the state that `room_for` assumes,
-/// so `reserved` bytes are needed; in another process only the `allocated` bytes are. The error says how much
-/// is needed, and how much there is.
+/// Checks that the device still has the memory for the step. `residents`: bytes of the step that are on the
+/// device already. Unused memory that the process holds counts as free, and so do the gaps in segments that
+/// are in use. In a process that Rematlas started itself, the allocator begins in the state that `room_for`
+/// assumes, so `reserved` bytes are needed; in another process only the `allocated` bytes are. The error
+/// says how much is needed, and how much there is.
 Result<void> check_room(const Room& room, Bytes residents, DeviceRuntime& device);
 
 }  // namespace rematlas

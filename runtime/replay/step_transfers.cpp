@@ -12,8 +12,8 @@
 namespace rematlas {
 namespace {
 
-/// Finds the tensors that are in host memory although the step runs on a GPU, such as a learning rate. They
-/// stay there; graphs count them as if they were on the device.
+/// Finds the tensors that are in host memory although the step runs on a GPU, such as a learning rate. These
+/// tensors stay in host memory; graphs count them as if they were on the device.
 IdVector<TensorId, std::uint8_t> in_host_memory(const BoundModel& model) {
     IdVector<TensorId, std::uint8_t> found(model.graph.tensors.size(), 0);
     for (const Operand& operand : model.tape.operands)
@@ -22,7 +22,8 @@ IdVector<TensorId, std::uint8_t> in_host_memory(const BoundModel& model) {
     return found;
 }
 
-/// Says why a tensor cannot move, or cannot live on the host; the answer is null if it can.
+/// `of_moving` says why a tensor cannot move. `of_living_there` says why the tensor cannot be on the host
+/// between training steps, or at the end of one. Both return null if it can.
 class Obstacles {
   public:
     explicit Obstacles(const BoundModel& model)
@@ -141,9 +142,10 @@ Result<void> StepTransfers::begin(OperandTable& operands, const std::vector<at::
     return {};
 }
 
-/// Moves the residents that live on the host to their places there. The caller's storages still count as
-/// storages of the device, but then refer to this host memory, which is kept as long as somebody holds them.
-/// Residents that are in host memory already, because of another plan or the caller, stay where they are.
+/// Moves the residents whose home is on the host to their places there. The caller's storages still count as
+/// storages of the device, but from then on refer to this host memory, which is kept as long as somebody
+/// holds the storages. Residents that are in host memory already, because of another plan or the caller,
+/// stay where they are.
 void StepTransfers::bring_home(OperandTable& operands) {
     std::vector<TensorId> elsewhere;
     for (TensorId t : plan_->homes.on_host) {

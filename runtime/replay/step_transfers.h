@@ -1,5 +1,5 @@
-// The copies of one run of a step: the device memory that is allocated and freed for them, and the queues
-// that copy the bytes.
+// The copies of one run of a training step: the device memory that is allocated and freed for them, and the
+// queues that copy the bytes.
 //
 //     std::unique_ptr<StepTransfers> transfers = StepTransfers::open(model, plan, links).take();
 //     transfers->begin(operands, inputs, nullptr);
@@ -9,10 +9,10 @@
 //     transfers->end();
 //
 // When a resident leaves the device, its memory is taken out of the storage that the caller holds. When the
-// resident returns, the storage gets other memory, so the caller's tensor is complete after the step. If a
-// resident lives on the host, the caller's storage refers to host memory, and the step works on copies. On a
-// GPU such a tensor of the caller still counts as a tensor of the device: kernels read and write the host
-// memory over the link.
+// resident returns, the storage gets other memory, so the caller's tensor is complete after the step. If the
+// home of a resident is on the host, the caller's storage refers to host memory, and the step works on
+// copies. On a GPU such a tensor of the caller still counts as a tensor of the device: kernels read and
+// write the host memory over the link.
 #pragma once
 
 #include <memory>
@@ -62,7 +62,7 @@ class StepTransfers {
     void after(std::size_t step) { player_.leave(step); }
     void pause(std::size_t before) { player_.pause(before); }
     void end() { player_.end(); }
-    /// Throws the error of an op that ran on the host. Must be called when the step is done.
+    /// Throws the error of an op that ran on the host. Must be called when the training step is done.
     void rethrow() { host_op_runner_.rethrow(); }
     /// Returns a result that the step leaves on the host; undefined if the result is on the device. The
     /// tensor refers to memory that is valid until the next step begins.
@@ -101,9 +101,10 @@ class StepTransfers {
     std::shared_ptr<PinnedSlab> slab_;
     IdVector<TensorId, std::uint8_t> in_host_memory_;  ///< in steps of a GPU: tensors that are always in host
                                                        ///< memory
-    IdVector<TensorId, std::int32_t> home_;     ///< index of the place on the host where a resident lives; -1
-                                                ///< if it does not live there
-    IdVector<TensorId, c10::Storage> at_home_;  ///< the caller's storages of residents that live on the host
+    IdVector<TensorId, std::int32_t> home_;     ///< index of the place that is a resident's home on the host;
+                                                ///< -1 if the tensor has no home there
+    IdVector<TensorId, c10::Storage> at_home_;  ///< the caller's storages of residents whose home is on the
+                                                ///< host
     IdVector<TensorId, std::int32_t> place_;    ///< index of the place on the host that holds the latest copy
     IdVector<TensorId, std::size_t> bytes_;     ///< size of the storage when it was last on the device
     IdVector<TensorId, c10::Storage> counted_;  ///< device memory that is allocated on behalf of tensors in

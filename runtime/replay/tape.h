@@ -112,7 +112,7 @@ struct GradientOf {
 };
 
 /// A tensor of the step's optimizer: a state of a parameter, which the optimizer keeps from step to step, or
-/// a number that it is given, such as the learning rate.
+/// a number that the optimizer is given, such as the learning rate.
 struct StateTensor {
     std::string name;  ///< e.g. layer.weight.exp_avg, lr
     Operand operand;

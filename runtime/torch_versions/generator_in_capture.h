@@ -1,5 +1,5 @@
 // The position of a CUDA device's generator in a graph that is being captured. Up to version 2.11 torch keeps
-// it in the generator's state, later in a separate state for each capture.
+// it in the generator's state; from 2.12 on, in a separate state for each capture.
 #pragma once
 
 #include <ATen/cuda/CUDAGeneratorImpl.h>
@@ -12,9 +12,9 @@
 
 namespace rematlas {
 
-/// The number of pairs of tensors (a seed and an offset) that the graphs of a step may need. Up to version
-/// 2.11 all graphs share one pair, which is made when the first capture begins. Later each of the two graphs
-/// makes a pair before its first random kernel.
+/// The largest number of pairs of tensors (a seed and an offset) that the graphs of a training step need. Up
+/// to version 2.11 all graphs share one pair, which is made when the first capture begins. From 2.12 on,
+/// each of the two graphs makes a pair before its first random kernel.
 #if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR < 12
 constexpr int most_generator_pairs = 1;
 constexpr bool captures_begin_with_a_pair = true;
@@ -23,9 +23,10 @@ constexpr int most_generator_pairs = 2;
 constexpr bool captures_begin_with_a_pair = false;
 #endif
 
-/// Makes the next random kernel of the capture on this stream begin `draws` draws after the state that the
-/// generator has when the graph is submitted. `state` is the state of the device's default generator.
-/// `make_room` is called before the capture makes its own pair of tensors.
+/// Sets where the next random kernel of the capture on this stream begins to draw: at the position that
+/// `advance(draws)` would reach from the generator's state when the graph is submitted. `state` is the state
+/// of the device's default generator. `make_room` is called before the capture makes its own pair of
+/// tensors.
 template <class MakeRoom>
 void place_generator_in_capture([[maybe_unused]] c10::DeviceIndex index, at::CUDAGeneratorState& state,
                                 [[maybe_unused]] cudaStream_t stream, std::uint64_t draws,

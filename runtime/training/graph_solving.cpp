@@ -22,7 +22,8 @@ json infeasible_json(const Infeasible& answer) {
         {"reason", answer.reason}};
 }
 
-/// Returns the text of a schedule. If none keeps the budget, returns an object with "status": "infeasible".
+/// Returns the text of a schedule file. If no schedule keeps the budget, returns the text of a JSON object
+/// with "status": "infeasible".
 std::string solve_text(const std::string& graph_text, const std::string& budget, const std::string& solver,
                        double seconds, double gap) {
     const Graph graph = or_throw(parse_graph(graph_text, "the graph of kernels"));

@@ -81,7 +81,7 @@ void define_original(torch::Library& library) {
     // `what`:
     // - 0: run the original's forward of the frame with gradients, and call `original_outputs`;
     // - 1: the frame's backward has updated the parameters, or added to the sums of gradients;
-    // - 2: the backward that was reported with 1 is over;
+    // - 2: the caller's whole backward, within which the frame's backward ran, is over;
     // - 3: call `tell_of_hooks` if some parameter of the frame has hooks.
     // `forget` takes the number of a frame that no longer exists, and null. `raised` is the address of a
     // Python list, in which Python functions that run below compiled code leave their exceptions. Python

@@ -23,14 +23,15 @@ struct TorchPlan : torch::CustomClassHolder {
     TorchPlan(const TorchPlan& recorded, const std::string& absent_device);
     TorchPlan(const TorchPlan& recorded, const RankCosts& costs);
 
-    /// Takes the schedule, times and workspaces of another process's plan file for the step that was recorded
-    /// here. Throws if the two steps have other ops or tensors. Values of arguments may differ.
+    /// Takes the schedule, times and workspaces from the plan file of another process, for the step that was
+    /// recorded in this process. Throws if the two steps differ in ops or tensors. Values of arguments may
+    /// differ.
     TorchPlan(const std::string& path, const TorchPlan& recorded);
 
     /// Returns the schedule that was found or loaded; null while there is none.
     const Schedule* schedule();
-    /// Binds the schedule that was found last to tensors. `states`: the tensors of the optimizer, if the step
-    /// ends with its updates.
+    /// Binds the present schedule (see `schedule`) to tensors. `states`: the tensors of the optimizer, if the
+    /// step ends with the optimizer's updates.
     void bind(const std::vector<std::string>& names, const std::vector<at::Tensor>& tensors,
               std::int64_t parameters, const std::string& owner, std::vector<at::Tensor> states = {});
     /// Runs the forward. Returns the outputs, the number of the frame, and an empty text. If the original has

@@ -47,8 +47,9 @@ class PlannedStep::Frame {
     torch::autograd::edge_list kept_edges() const;
 
   private:
-    /// Begins the backward. Returns the gradients of those outputs that the plan needs, in the plan's order.
-    /// If the plan cannot run this backward, also runs the original, and puts its results in `by_original_`.
+    /// Begins the backward. Returns those of the given gradients that the plan takes, in the plan's order. If
+    /// the plan cannot run this backward, also runs the original, and puts the original's gradients in
+    /// `by_original_`.
     torch::autograd::variable_list begin(torch::autograd::variable_list&& gradients);
 
     torch::autograd::variable_list take(std::size_t part, BackwardPartDone& done);

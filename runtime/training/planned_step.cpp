@@ -83,7 +83,7 @@ Result<std::shared_ptr<PlannedStep>> PlannedStep::create(std::shared_ptr<const G
     if (!parts) return parts.error();
     step->parts_ = parts.take();
     // At these positions the plan returns no gradients, because it uses them up. If the original has to run,
-    // its gradients are returned there.
+    // the original's gradients are returned at these positions.
     for (std::size_t i = 0; i < bound.gradients.size(); ++i)
         if (step->is_taken(i)) step->parts_.back().push_back(static_cast<int>(i));
     return step;
@@ -107,8 +107,8 @@ void PlannedStep::check_sums() const {
                 "rematlas: ", casts_are_shared, "; or train without a plan (rematlas.remove)");
 }
 
-/// Returns the reason to return gradients that the step would otherwise use up itself; empty if there is
-/// none. Must be called in a backward that has begun. `has_hooks` is called if parameters seem to have hooks.
+/// Returns why the step has to return gradients that it would otherwise use up itself; empty if it need not.
+/// Must be called in a backward that has begun. `has_hooks` is called if parameters seem to have hooks.
 std::string PlannedStep::why_gradients_are_wanted(const std::function<bool()>& has_hooks) const {
     if (!takes_gradients_) return "";
     const auto* asked = torch::autograd::get_current_graph_task_exec_info();
@@ -185,7 +185,7 @@ Result<PlannedForward> PlannedStep::forward(const std::vector<at::Tensor>& tenso
         room_.reset();
     }
     Result<Forwarded> step = [&] {
-        std::vector<at::Tensor> read = inputs;  // the step also reads the bound tensors, added here
+        std::vector<at::Tensor> read = inputs;  // the step also reads `tensors`, which are added below
         read.insert(read.end(), tensors.begin(), tensors.end());
         const NotEvicted unseen = not_evicted(read);
         const ReplayOptions options{

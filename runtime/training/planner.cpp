@@ -127,7 +127,8 @@ Bytes counted_peak(const Graph& graph, const Schedule& schedule, bool in_arena) 
 
 /// Finds a schedule whose peak, as the allocator counts it, keeps the budget. While the allocator would count
 /// more than the budget, the solver is asked for a smaller peak. If the solver finds no schedule, the next
-/// round asks for a larger peak again. If no round succeeds, returns the smallest schedule that was found.
+/// round asks for a larger peak again. If no round succeeds, returns the schedule that was found for the
+/// smallest peak.
 std::variant<Schedule, Infeasible, Error> answer_as_counted(const Problem& problem, SolveRequest request,
                                                             bool in_arena) {
     constexpr int rounds = 4;
@@ -150,9 +151,9 @@ std::variant<Schedule, Infeasible, Error> answer_as_counted(const Problem& probl
 }
 
 /// Finds a schedule for several open frames: the last frame runs while the other frames hold tensors. The
-/// bytes that they hold depend on the schedule: a schedule with a smaller peak also holds less. Bisects for
-/// the largest peak that fits beside the other frames. If only the gaps of the arena make every schedule too
-/// large, returns the smallest schedule whose tensors fit.
+/// bytes that the other frames hold depend on the schedule: with a smaller peak they also hold less. Bisects
+/// for the largest peak that fits beside the other frames. If no schedule fits with the gaps of the arena,
+/// returns the last one found that fits without these gaps.
 std::variant<Schedule, Infeasible, Error> answer_for_frames(const Problem& problem, SolveRequest request,
                                                             int frames, Bytes kept_by_loss, bool in_arena) {
     constexpr int rounds = 6;

@@ -12,7 +12,7 @@
 namespace rematlas {
 namespace {
 
-/// Returns the names of the queues by the names of the groups.
+/// Maps the name of each group to the name of its queue.
 std::map<std::string, std::string> queues_by_group(const std::vector<std::string>& groups) {
     std::map<std::string, int> with_use;
     std::vector<std::string> uses;

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Returns how many ranks of the group are in the node of its first rank.
+/// Returns how many ranks of the group are in the same node as the group's first rank.
 int in_one_node(const std::vector<int>& ranks, int node) {
     return static_cast<int>(std::count_if(ranks.begin(), ranks.end(),
                                           [&](int rank) { return rank / node == ranks.front() / node; }));

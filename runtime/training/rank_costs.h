@@ -13,8 +13,8 @@ namespace rematlas {
 
 /// A process group, as a recording knows it.
 struct RecordedGroup {
-    std::string queue;       ///< names of the mesh's dimensions, such as fsdp
-    std::vector<int> ranks;  ///< numbers of its ranks, ascending
+    std::string queue;       ///< name of the queue: the mesh's dimensions, such as fsdp
+    std::vector<int> ranks;  ///< ranks that belong to the group, ascending
 };
 
 /// The groups of a recording by their names in torch.distributed, and the links between all ranks.

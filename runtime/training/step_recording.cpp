@@ -140,9 +140,10 @@ std::vector<at::Tensor> StepRecording::begin() {
     return given_;
 }
 
-/// Stops watching other threads. If another thread has drawn random numbers, the step is disturbed if it
-/// draws too, because its draws cannot be told from those of the thread. If no other thread has drawn, the
-/// step is disturbed if the generator moved for an unknown reason. Ops on shape tensors draw nothing.
+/// Stops watching other threads. If another thread has drawn random numbers, the step is disturbed if its
+/// own ops draw as well, because their draws cannot be told from those of the other thread. If no other
+/// thread has drawn, the step is disturbed if the generator moved for an unknown reason. Ops on shape
+/// tensors draw nothing.
 void StepRecording::watch_no_more() {
     if (others_ && !shapes_ && (others_->drew() ? recorder_.draws() : recorder_.generator_was_moved()))
         other_thread_ = others_->op();
@@ -246,9 +247,10 @@ void StepRecording::measure_loss() {
     const std::int64_t left = alive_after_forward_ - recorder_.casts_gone();
     loss_ = {.most = memory_.peak_bytes() - left, .kept = memory_.alive_bytes() - left};
     if (now.slack == 0) return;
-    // A loose block is a block that may be larger than requested. Under eviction, tensors may be evicted
-    // meanwhile, so the numbers of loose blocks cannot be subtracted. The loss has at most as many loose
-    // blocks as were handed out, and at most as many as fit into its bytes.
+    // A loose block is a block that may be larger than requested. Under eviction, tensors may have been
+    // evicted since the forward, so the counts of loose blocks then and now cannot be subtracted. The loss
+    // has at most as many loose blocks as were handed out since the forward, and at most as many as fit into
+    // its bytes.
     const bool evicts = memory_.evicts();
     const std::int64_t handed_out = now.so_far - before.so_far;
     const std::int64_t most = evicts ? std::min(handed_out, loss_.most / now.slack) : now.most - before.alive;

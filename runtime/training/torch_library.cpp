@@ -83,10 +83,11 @@ const bool counting = [] {
     return true;
 }();
 
-/// Waits until autograd's thread of the device has dropped all tensors that earlier backwards left there. A
-/// backward returns before its thread frees the gradients that it passed on. To free a tensor that Python
-/// knows, the thread takes Python's lock; if Python is shutting down by then, libtorch ends the process. The
-/// backward here comes after the others in the thread's queue, and Python knows none of its tensors.
+/// Waits until autograd's thread of the device has dropped all tensors that earlier backwards left in the
+/// thread. A backward returns before its thread frees the gradients that it passed on. To free a tensor that
+/// Python knows, the thread takes Python's lock; if Python is shutting down by then, libtorch ends the
+/// process. The backward that this function runs comes after the earlier backwards in the thread's queue, and
+/// Python knows none of its tensors.
 void wait_for_autograd(const std::string& device) {
     const at::AutoGradMode with_gradients(true);
     const at::Tensor leaf = at::zeros({}, at::TensorOptions(c10::Device(device))).requires_grad_();
@@ -199,8 +200,8 @@ void define_ops(torch::Library& library) {
         if (budget.of != Budget::Of::nothing) return std::nullopt;
         return budget.bytes.value;
     });
-    // Makes, for each tensor of `like`, a tensor of the device whose memory is on the host. Without `fill`,
-    // the new tensor holds the contents of the given one.
+    // Makes, for each tensor of `like`, a tensor that counts as one of the device but has its memory on the
+    // host. Without `fill`, the new tensor has the contents of the given tensor.
     library.def("host_tensors(Tensor[] like, str device, float? fill) -> Tensor[]",
                 [](const Tensors& like, const std::string& device, std::optional<double> fill) {
                     return or_throw(host_tensors(like, fill, *open_device_named(device)));

@@ -191,7 +191,7 @@ std::string TrialRun::difference_of_forward(const Forwarded& forward, const Snap
 }
 
 /// Returns the gradients in the order of the plan's differentiable outputs; nullopt if the loss uses other
-/// outputs than the recorded loss.
+/// outputs than the recorded loss used.
 std::optional<variable_list> TrialRun::gradients_by_output(const variable_list& gradients) const {
     const std::vector<int> differentiable = step_->executor().differentiable_outputs();
     variable_list given(differentiable.size());
@@ -263,7 +263,7 @@ std::optional<TrialRun::Replay> TrialRun::replay(const variable_list& gradients,
     const std::unique_ptr<Snapshot> replayed_forward = executor.snapshot();
     replay.differs = difference_of_forward(*forward, *replayed_forward);
     const auto number = forward->number;
-    forward->outputs.clear();  // the plan knows which outputs the caller frees before the backward
+    forward->outputs.clear();  // the executor still holds the outputs that the backward reads
     // After the forward, the caller's loss may have drawn random numbers, and another forward may have
     // updated the buffers. A plan that updates buffers in its backward continues with the buffers that its
     // own forward has left.

@@ -81,7 +81,8 @@ class TrialRun : public std::enable_shared_from_this<TrialRun> {
 
     std::shared_ptr<PlannedStep> step_;
     std::vector<at::Tensor> tensors_, inputs_, trained_;
-    std::vector<int> gradient_places_;  ///< per trained parameter: its position in Tape::gradients
+    std::vector<int> gradient_places_;  ///< per trained parameter: position of its gradient in
+                                        ///< Tape::gradients
     CutForward cut_;
     std::vector<int> cut_places_;
     std::vector<std::string> outputs_;  ///< digests of the original's outputs

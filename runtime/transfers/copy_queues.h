@@ -19,7 +19,8 @@
 
 namespace rematlas {
 
-/// compute: work that the calling thread submits; in and out: copies; host: ops that run on the host.
+/// compute: work that the calling thread submits; in: copies to the device; out: copies to the host; host:
+/// ops that run on the host.
 enum class CopyQueue : std::uint8_t { compute, in, out, host };
 constexpr std::size_t copy_queue_count = 4;
 

@@ -17,8 +17,9 @@ Error impossible(const Graph& graph, std::size_t at, const Step& step, const cha
                  graph.tensors[step.tensor()].name + ", which " + why};
 }
 
-/// Places the copies on the host. A copy lives from the step that offloads its tensor to the step after which
-/// its bytes are no longer needed. These lifetimes are packed.
+/// Finds places for the tensors on the host. A place in the slab is taken from the step that offloads or
+/// makes its tensor to the step after which the bytes are no longer needed. Places that are taken at
+/// different times may share memory.
 class HostLayout {
   public:
     HostLayout(const Graph& graph, const Homes& homes, TransferPlan& plan)
@@ -98,7 +99,7 @@ class HostLayout {
         return {};
     }
 
-    /// Takes a place for the tensor. A tensor that lives on the host always has the same place.
+    /// Takes a place for the tensor. A tensor whose home is on the host always gets the same place.
     void take(TensorId t, std::int32_t step) {
         if (home_[t] >= 0) {
             on_host_[t] = home_[t];
@@ -154,8 +155,8 @@ class HostLayout {
 
     const Graph& graph_;
     TransferPlan& plan_;
-    IdVector<TensorId, std::int32_t> home_, on_host_;  ///< index of the home; index of the present place; -1
-                                                       ///< if there is none
+    IdVector<TensorId, std::int32_t> home_, on_host_;  ///< indices of places: the tensor's home, and its
+                                                       ///< present place; -1 if there is none
     std::vector<TensorId> at_home_;
     IdVector<OpId, std::uint8_t> ran_;
     std::vector<Request> requests_;  ///< requests for memory, by place

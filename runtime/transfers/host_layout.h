@@ -1,4 +1,4 @@
-// Plans the places on the host of the tensors that a schedule moves or makes there.
+// Plans where the tensors that a schedule keeps, copies or makes on the host are placed there.
 #pragma once
 
 #include "core/base/result.h"

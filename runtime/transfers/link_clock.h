@@ -1,6 +1,6 @@
-// Virtual time: how long a step takes if its links have the given speeds, and its ops the given times. The
-// clock follows the orders that the queues get, not the schedule, so superfluous and missing waits change its
-// time.
+// Virtual time: how long a training step takes if its links have the given speeds, and its ops the given
+// times. The clock follows the orders that the queues get, not the schedule, so superfluous and missing waits
+// change the time that it shows.
 //
 //     LinkClock clock(graph, plan, links);
 //     executor.run(schedule.steps, inputs, {.clock = &clock});    // or time_on_links, without a run
@@ -26,7 +26,7 @@ class LinkClock {
     void begin();                        ///< begins a repetition; copies of the previous repetition may still
                                          ///< be running
     void tell(const QueueOrder& order);  ///< passes an order to its queue
-    void run(Nanoseconds time) { queues_.move_to(queues_.now() + time.value); }  ///< a run of compute
+    void run(Nanoseconds time) { queues_.move_to(queues_.now() + time.value); }  ///< an op runs on the device
     Nanoseconds now() const { return Nanoseconds(queues_.now()); }
 
   private:
@@ -43,8 +43,8 @@ class LinkClock {
                                                             ///< waits for
 };
 
-/// Returns the time of one step. `times` has, for each step of the schedule, the time of its run. No copies
-/// are running at the beginning.
+/// Returns the time of one training step. `times` has, for each step of the schedule, the time of its run. No
+/// copies are running at the beginning.
 Nanoseconds time_on_links(const Graph& graph, const TransferPlan& plan, const Links& links,
                           std::span<const Nanoseconds> times);
 

@@ -11,8 +11,8 @@ namespace rematlas {
 namespace {
 
 /// Finds the necessary waits with vector clocks. A position of compute counts steps over all repetitions:
-/// before step i of a repetition that begins at `base_`, compute has done base_ + i steps. A position of
-/// another queue counts the work that it was given.
+/// before step i of a repetition that begins at `base_`, compute has done base_ + i steps. A position of any
+/// other queue counts the pieces of work that the queue was given.
 class Scheduler {
   public:
     Scheduler(const Graph& graph, const Homes& homes, TransferPlan& plan,
@@ -61,7 +61,7 @@ class Scheduler {
     struct Work {
         CopyQueue queue;
         std::int64_t number;
-        Clock known;  ///< per queue: the work that is done once this work is done
+        Clock known;  ///< per queue: the position that it has reached once this work is done
         std::int32_t step;
         int repetition;
         QueueOrders* orders;
@@ -70,8 +70,8 @@ class Scheduler {
     struct State {
         int to_host = -1, to_device = -1;  ///< indices of the last copies; -1 if there is none
         int on_host = -1,
-            changed_there = -1;    ///< last op on the host that uses the tensor; last op there that updates
-                                   ///< or makes it
+            changed_there = -1;    ///< indices of the last op on the host that uses the tensor, and of the
+                                   ///< last op on the host that updates or makes it; -1 if there is none
         std::int64_t written = 0;  ///< position at which compute last wrote the tensor on the device
     };
 
@@ -143,7 +143,7 @@ class Scheduler {
     }
 
     /// In the first repetition, the op waits until compute reaches the repetition's start: before that, the
-    /// caller's work may use the residents that live on the host.
+    /// caller's work may use the residents whose home is on the host.
     void run_on_host(const Op& op) {
         std::vector<int> first;
         for (TensorId t : op.inputs) first.push_back(state_[t].to_host);
@@ -194,9 +194,9 @@ class Scheduler {
             if (plan_.places[i].taken >= 0 && plan_.places[i].left == at()) left_[i] = done();
     }
 
-    /// Makes the queue's next work begin when `works` are done and compute has reached the moment. Of the
-    /// works of one queue, only the last is waited for, because a queue does its work in order. A wait that
-    /// another wait implies is left out.
+    /// Makes the queue's next work begin when `works` are done and compute has reached the position `moment`.
+    /// Of the works of one queue, only the last is waited for, because a queue does its work in order. A wait
+    /// that another wait implies is left out.
     void after(CopyQueue queue, const std::vector<int>& works, std::int64_t moment = -1) {
         std::array<int, copy_queue_count> last;
         last.fill(-1);
@@ -258,7 +258,7 @@ class Scheduler {
     IdVector<TensorId, State> state_;
     IdVector<OpId, std::uint8_t> ran_;
     std::array<Clock, copy_queue_count>
-        known_;  ///< by queue: work that is done before the queue's next work begins
+        known_;  ///< by queue: positions that all queues have reached before the queue's next work begins
     std::vector<Work> works_;
     QueueOrders* orders_ = nullptr;
     std::int64_t base_ = 0;

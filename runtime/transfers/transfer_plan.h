@@ -54,9 +54,10 @@ struct HostPlace {
     std::int64_t offset = 0, bytes = 0;
     std::int32_t taken = -1;  ///< step that offloads or makes the tensor; -1 for a home, which is taken from
                               ///< the start
-    std::int32_t left = 0;    ///< step after which the place is free again; the number of steps means the end
-    bool kept = false;        ///< whether the place is kept after the end, because it is a home, or holds a
-                              ///< result that ends on the host
+    std::int32_t left = 0;  ///< step after which the place is free again; the number of steps if the place is
+                            ///< taken until the end
+    bool kept = false;      ///< whether the place is kept after the end, because it is a home, or holds a
+                            ///< result that ends on the host
 };
 
 /// An op that runs on the host, and the places of the tensors that it reads, updates and makes.
@@ -69,8 +70,8 @@ struct HostRun {
     std::vector<Operand> operands = {};
 };
 
-/// A pause in which the caller uses memory of the step. Before step `before`, and before the caller goes on,
-/// compute waits for the copies of the tensors in `of`.
+/// A pause before step `before`, in which the caller uses tensors of the training step. When the pause
+/// begins, compute waits for the copies of the tensors in `of`.
 struct TransferPause {
     std::size_t before = 0;
     std::vector<TensorId> of = {};

@@ -50,8 +50,8 @@ class TransferPlayer {
               std::function<void()> work = {});
     /// Frees the places of tensors that a step removes from the host. Must be called after the step.
     void leave(std::size_t step);
-    /// Makes compute wait for the copies of the plan's pause before that step. Must be called before the
-    /// caller uses the tensors of the pause. Does nothing if there is no such pause.
+    /// If the plan has a pause before step `before`, makes compute wait for the copies of this pause. Must be
+    /// called before the caller uses the tensors of the pause.
     void pause(std::size_t before);
     /// Must be called after the last step. Work that compute is given from now on begins when all copies are
     /// done, except for copies that go on in the next repetition.

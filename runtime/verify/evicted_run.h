@@ -1,6 +1,6 @@
-// Trains a TorchScript model for some steps under online eviction, without a plan. On request also trains the
-// original beside it. After each step the weights take a small plain gradient step, which belongs to the
-// step.
+// Trains a TorchScript model for some steps under online eviction, without a plan. On request also trains
+// the original beside it. Each training step ends with a small plain gradient step of the weights, which
+// counts as a part of the training step.
 //
 //     Result<EvictedReport> report =
 //         train_evicting("model.pt", {.inputs = specs, .budget = *parse_budget("2GiB")}, *device);
@@ -28,8 +28,8 @@ struct EvictedOptions {
     Budget budget;  ///< shares refer to the original's peak, which is known only with `verify`
     nlohmann::json policy = nlohmann::json::object();  ///< options as the solver `dtr` takes them
     int steps = 5;
-    bool verify = false;            ///< whether to run the original too, on a copy that must also fit into
-                                    ///< memory
+    bool verify = false;            ///< whether to run the original too, on a second copy of the model; both
+                                    ///< copies must fit into memory
     bool record = false;            ///< whether to keep a record of the last step
     bool costs_from_bytes = false;  ///< makes each run evict the same tensors; see EvictorOptions
     std::uint64_t seed = 1;
@@ -40,12 +40,12 @@ struct EvictedOptions {
 struct EvictedReport : PairedReport {
     struct Step {
         double seconds = 0;
-        std::int64_t evictions = 0;  ///< evictions to make room
+        std::int64_t evictions = 0;  ///< evictions because memory was short
         std::int64_t reruns = 0;     ///< runs of ops that had run before
         Bytes peak;
     };
     std::vector<Step> steps;
-    std::int64_t calls = 0;     ///< number of ops in all steps
+    std::int64_t calls = 0;     ///< number of ops that touched data, in all training steps
     double rerun_overhead = 1;  ///< time of all runs divided by the time of the first runs, in all steps
     std::optional<EvictedStep> record;
 };

@@ -51,9 +51,9 @@ struct PairedOptions {
     int warm_up = 0;      ///< number of steps before the `steps`; they are compared but not timed
     bool verify = false;  ///< whether to train the original too
     std::uint64_t seed = 1;
-    /// Called with the progress. `fraction` reaches 1 only after the caller's own `more_steps` further steps.
+    /// Called with the progress. `fraction` also counts the `more_steps` below.
     std::function<void(std::string_view stage, double fraction)> progress = {};
-    int more_steps = 0;
+    int more_steps = 0;  ///< number of steps that the caller itself runs after all pairs
 };
 
 /// The two models that are trained. A step ends with a small plain gradient step (`descend`).

@@ -52,9 +52,9 @@ struct OriginalModel {
     }
 };
 
-/// Returns the time of all runs divided by the time of the first runs, in the same step. For ops that run on
-/// the host, the first run counts with the graph's time on the device. With `over_links`, the time of all
-/// runs is replaced by the time of the step, in which runs wait for copies.
+/// Returns the time of all runs divided by the time of the first runs, both of one training step. The first
+/// run of an op on the host counts with the graph's time of the op on the device. With `over_links`, the time
+/// of all runs is replaced by the time of the training step, in which runs wait for copies.
 double overhead_of(const Graph& graph, const std::vector<Step>& steps,
                    const std::vector<StepMeasure>& measures, const TransferPlan* over_links,
                    const Links& links) {
@@ -141,7 +141,7 @@ class PlanRun : public PairedSides {
     }
 
   private:
-    /// Returns the names of the parameters that the plan updates on the host, in a step of a GPU.
+    /// Returns the names of the parameters that the plan updates on the host; empty if the device is the CPU.
     std::set<std::string> updated_on_host() const {
         std::set<TensorId> updated;
         for (const Step& step : plan_.schedule.steps)
@@ -241,8 +241,8 @@ class PlanRun : public PairedSides {
     bool graphs_were_tried_ = false;
 };
 
-/// Loads the model that is trained by the plan. On a GPU, residents that live on the host take no memory of
-/// the device; in that case sets `states` to the tensors of the optimizer.
+/// Loads the model that is trained by the plan. If the device is a GPU and the plan keeps residents on the
+/// host, these residents take no memory of the device, and `states` is set to the tensors of the optimizer.
 Result<Model> load_replayed(const Plan& plan, const std::filesystem::path& path, DeviceRuntime& device,
                             std::vector<at::Tensor>& states) {
     const Homes& homes = plan.schedule.homes;
@@ -253,7 +253,7 @@ Result<Model> load_replayed(const Plan& plan, const std::filesystem::path& path,
     if (!tape) return tape.error();
     Result<PlacedTensors> placed = place_by_homes(model->tensors, *tape, homes, device);
     if (!placed) return Error{model->file_name + ": " + placed.error().message};
-    model->program = nullptr;  // else the program would keep all tensors on the host alive
+    model->program = nullptr;  // otherwise the program would keep all tensors in host memory
     model->tensors = std::move(placed->tensors);
     states = std::move(placed->states);
     return model;

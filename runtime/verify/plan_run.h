@@ -1,5 +1,6 @@
-// Runs a plan for several steps. On request also runs the original model beside it. After each step the
-// weights take a small plain gradient step, unless an optimizer is part of the step.
+// Runs a plan for several training steps. On request also runs the original model beside it. After each
+// training step the weights take a small plain gradient step, unless an optimizer is part of the training
+// step.
 //
 //     Result<RunReport> report = run_plan(plan, "model.pt", {.steps = 5, .verify = true}, *device);
 //     report->verified;   // bit-identical, predicted peak met, budget kept
@@ -22,10 +23,10 @@ struct RunOptions {
     bool verify = false;  ///< whether to run the original too, which must fit into memory; if so, one more
                           ///< pair of steps comes first, which is compared but not timed
     bool trace = false;   ///< whether to keep the times of each op of the last step
-    bool arena = true;    ///< whether to use an arena: from the second step on, nothing is allocated from
-                          ///< the system
-    bool cuda_graphs = false;  ///< whether to submit each step as CUDA graphs, after one plain step that is
-                               ///< not reported
+    bool arena = true;    ///< whether to use an arena: from the second training step on, nothing is
+                          ///< allocated from the system
+    bool cuda_graphs = false;  ///< whether to submit each training step as CUDA graphs, after one training
+                               ///< step without graphs that is not reported
     std::uint64_t seed = 1;
     StepLinks links = {};  ///< links to use instead of the device's, if any
     std::function<void(std::string_view stage, double fraction)> progress = {};
@@ -38,9 +39,10 @@ struct RunReport : PairedReport {
     std::vector<double> step_seconds;  ///< seconds of each step of the replay
     Bytes predicted_peak;
     double overhead_predicted = 1;
-    double overhead_measured = 1;    ///< time of all runs divided by the time of the first runs; for copies
-                                     ///< on the CPU, the time of all runs is replaced by the time that the
-                                     ///< step would take over the links of the graph
+    double overhead_measured = 1;    ///< time of all runs divided by the time of the first runs; if the
+                                     ///< schedule has copies and the device is the CPU, the time of all runs
+                                     ///< is replaced by the time that the step would take over the links of
+                                     ///< the schedule, or of the graph if the schedule has none
     std::vector<StepMeasure> trace;  ///< one entry for each step of the schedule
     StepMemoryReport memory;         ///< report on the arena after the last step
     std::optional<Bytes> predicted_host_peak, measured_host_peak;  ///< absent if the schedule has no copies

@@ -334,9 +334,11 @@ class ViewBuilder {
     IdVector<BlockId, int> covered_;
     BlockRuns runs_;
     IdVector<BlockId, char> scattered_;
-    IdVector<BlockId, char> in_run_;  ///< whether `show` has taken up the block, alone or in a run
+    IdVector<BlockId, char> in_run_;  ///< whether `show` has already added the block to the blocks to show,
+                                      ///< alone or in a run
     std::vector<OpId> first_op_;
-    std::map<std::pair<BlockId, int>, int> class_sizes_;  ///< number of blocks by parent and repeat class
+    std::map<std::pair<BlockId, int>, int>
+        class_sizes_;  ///< for each parent and repeat class: how many blocks
 };
 
 }  // namespace
@@ -375,10 +377,10 @@ LayoutRequest layout_request(const BlockView& view, std::span<const Size> item_s
         request.items.push_back({item_sizes[i], view.items[i].cluster});
     for (std::size_t i = 0; i < view.clusters.size(); ++i)
         request.clusters.push_back({view.clusters[i].parent, title_sizes[i], view.clusters[i].twin});
-    // A saved tensor is often read far from the op that made it. If its edge restricted the heights of its
-    // two items, an early use would shift all other items, so the edge is free. Only an op and its own
-    // gradient are kept at the same height. An item that is in no pair and has no edge of role `up` is an
-    // exception: its edges stay rungs, so that it is never above the items that it reads.
+    // A saved tensor is often read far from the op that made it. If the edge of such a tensor restricted the
+    // heights of the two items, an early use would shift all other items, so the edge is free. Only the two
+    // items of a pair are kept at the same height. If the reader is the right item of no pair and has no edge
+    // of role `up`, the edge stays a rung, so that the reader is never above the maker.
     std::set<std::pair<int, int>> unmet;
     std::vector<char> held(view.items.size(), 0);
     for (const LayoutPair& pair : view.pairs) {

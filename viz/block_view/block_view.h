@@ -46,7 +46,8 @@ struct DecisionShares {
 struct BlockViewItem {
     OpId op;
     BlockId block;             ///< the block; for a run, its first block
-    std::vector<BlockId> run;  ///< all blocks of a run, from the network's input on; empty if there is no run
+    std::vector<BlockId> run;  ///< all blocks of a run, the block nearest to the network's input first; empty
+                               ///< if the item is no run
     int cluster = -1;          ///< index into `BlockView::clusters` of the innermost expanded block around
                                ///< the item; -1: none
     int twin = -1;             ///< index of the item on the other side of the ladder; -1: none
@@ -54,7 +55,7 @@ struct BlockViewItem {
     std::string path;          ///< full text: module path and operator
     Phase phase = Phase::forward;
     int op_count = 1;
-    int repeats = 1;      ///< number of equal blocks in the same parent, including this one
+    int repeats = 1;      ///< number of equal blocks in the same parent, including this block
     Nanoseconds time;     ///< time of running each of its ops once
     int runs = 0;         ///< runs of its ops in the schedule; 0 without a schedule
     DecisionShares made;  ///< bytes that its ops make
@@ -84,8 +85,8 @@ struct BlockView {
     std::vector<BlockViewItem> items;        ///< in the order in which their first ops run
     std::vector<BlockViewEdge> edges;        ///< sorted by `from`, then by `to`
     std::vector<BlockViewCluster> clusters;  ///< parents come before their children
-    std::vector<LayoutPair> pairs;           ///< pairs of items that contain an op and its gradient,
-                                             ///< ascending
+    std::vector<LayoutPair> pairs;           ///< a forward and a backward item that are twins, or contain an
+                                             ///< op and its gradient; ascending
     IdVector<OpId, int> item_of;             ///< for each op: index of the item that shows it, alone or in a
                                              ///< block
     IdVector<BlockId, int> cluster_of;       ///< for each block: index of the cluster that shows it expanded;

@@ -76,8 +76,8 @@ class LayoutTeam {
     }
 
   private:
-    static constexpr std::size_t kEnough = 6;  // smallest number of requests for which another program is
-                                               // started
+    static constexpr std::size_t kEnough = 6;  // fewest requests for each program if there are several
+                                               // programs
     std::vector<std::unique_ptr<LayoutWorker>> team_;
 };
 
@@ -104,8 +104,8 @@ class ClusterLayout {
         return whole();
     }
 
-    /// `boxes` has one size for each cluster of the request. If a size is empty, the frame is as large as its
-    /// content.
+    /// `boxes` has a size for each cluster of the request. A cluster with an empty size has a box as large as
+    /// its content.
     Result<CollapsedFrames> run_collapsed(const std::vector<Size>& boxes) {
         collapsed_ = &boxes;
         if (auto done = lay_out_all(); !done) return done.error();
@@ -247,7 +247,8 @@ class ClusterLayout {
     const std::vector<Size>* collapsed_ = nullptr;   ///< null if no frame is collapsed
 };
 
-/// Turns indices of clusters in the request with sections into indices of clusters in the original request.
+/// Turns each index of a cluster in the request with sections into its index in the original request, which
+/// `before` has.
 void forget_sections(std::vector<int>& clusters, const std::vector<int>& before) {
     for (int& cluster : clusters)
         if (cluster >= 0) cluster = before[cluster];

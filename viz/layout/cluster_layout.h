@@ -1,10 +1,10 @@
 // Lays out a graph frame by frame, so that only new frames take time.
 //
-// Each frame is laid out together with its twin, inner frames first. The frames inside it are boxes of a
-// fixed size. Then all frames are put together, and the route of an edge that crosses frames is joined from
-// its parts in these frames. Equal frames (the layers of a network) have the same layout, which is taken from
-// a cache. So the time for a large graph depends only on how many different frames it has, and expanding
-// another block takes only the time for the frames around the block.
+// Each frame is laid out together with its twin, inner frames first. In this layout the frames inside are
+// boxes of a fixed size. Then all frames are put together, and the route of an edge that crosses frames is
+// joined from its parts in these frames. Equal frames (the layers of a network) have the same layout, which
+// is taken from a cache. So the time for a large graph depends only on how many different frames it has, and
+// expanding another block takes only the time for this block and the frames around it.
 //
 //     LayoutCache cache;
 //     Result<Layout> layout = layout_by_clusters(request, cache, {.time = 5s, .stop = token});
@@ -49,7 +49,7 @@ class LayoutCache {
 using LayOut = std::function<Result<std::vector<Layout>>(std::span<const LayoutRequest>)>;
 
 /// Lays out a request frame by frame. Calls `lay_out` for the small requests that the cache does not have,
-/// inner frames first; one call gets several requests. Fails as `lay_out` does, or with the error `stopped`.
+/// inner frames first; one call gets several requests. Fails as `lay_out` does, or if `stop` is requested.
 /// The cache keeps the layouts that were made before an error. Cost, without `lay_out`: 0.1 s for 10,000
 /// items in 1,000 frames.
 Result<Layout> layout_by_clusters(const LayoutRequest& request, LayoutCache& cache, const LayOut& lay_out,

@@ -152,9 +152,10 @@ class DotGraph {
         }
     }
 
-    /// Puts the items of the row at the same height, beyond all other items. For this, an invisible edge
-    /// joins the row to each item that no other edge or pair connects on that side. Graphviz's own
-    /// "rank=source" and "rank=sink" have no effect if "newrank" is set.
+    /// Puts the items of the row at the same height, above all other items (LayoutRow::first) or below them
+    /// (LayoutRow::last). For this, an invisible edge joins the row to each item that no edge and no pair
+    /// joins to an item above it, or below it. Graphviz's own "rank=source" and "rank=sink" have no effect if
+    /// "newrank" is set.
     void add_row(LayoutRow row, const char* name) {
         Agraph_t* together = nullptr;
         Agnode_t* outermost = nullptr;
@@ -234,8 +235,8 @@ class DotGraph {
         return points;
     }
 
-    /// Says whether most pairs have their left item on the right, so that the drawing must be mirrored. `dot`
-    /// does not keep left and right if there are frames.
+    /// Says whether most pairs, rungs and free edges lead from right to left, so that the drawing must be
+    /// mirrored. `dot` does not keep left and right if there are frames.
     bool stands_the_wrong_way() const {
         int exchanged = 0;
         auto count = [&](int left, int right) {

@@ -63,7 +63,7 @@ Part part_of(const UnitEdge& piece, const LayoutUnit& unit, const UnitFrames& fr
     return part;
 }
 
-/// Moves the ends of a part to the ports of the boxes at which the part begins and ends.
+/// Moves the ends of a part to the points `begin` and `end`.
 void anchor(Spline& spline, Point begin, Point end) {
     if (spline.size() == 4) {
         spline = upright(begin, end);

@@ -31,7 +31,7 @@ std::unique_ptr<LayoutProcess> LayoutPrograms::take() {
         ++taken_;
         return process;
     }
-    changed_.notify_one();  // some programs may have ended by themselves
+    changed_.notify_one();  // perhaps some programs have ended by themselves and must be replaced
     return nullptr;
 }
 

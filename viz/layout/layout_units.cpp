@@ -11,8 +11,8 @@ namespace rematlas {
 
 namespace {
 
-/// Maximum number of ports on one side of a border. If edges of more members pass that side, several members
-/// share a port.
+/// Maximum number of ports on one side of a border. If the edges of more members pass this side, several
+/// members share a port.
 constexpr int kMostPorts = 10;
 constexpr Size kPort{1, 1};
 
@@ -36,8 +36,8 @@ struct Place {
 
 /// The parts of a unit's request that grow while edges are added.
 struct Draft {
-    std::map<PortSide, std::set<int>> wanted;  ///< members whose edges pass that side of the border
-    std::map<PortSide, int> first_port;        ///< the first item that is a port of that side
+    std::map<PortSide, std::set<int>> wanted;  ///< for each side of a border: members whose edges pass it
+    std::map<PortSide, int> first_port;        ///< for each side of a border: the first item that is its port
     std::map<SmallEdge, double> edges;
     std::set<std::pair<int, int>> pairs;
 };
@@ -91,7 +91,8 @@ class UnitBuilder {
         return parent < 0 ? 0 : unit_of_[parent];
     }
 
-    /// Returns the twin that shares a unit with `c`, or -1. Twins share a unit if the frames around them do.
+    /// Returns the later twin of `c` that shares a unit with `c`, or -1. Twins share a unit if the same unit
+    /// is around both.
     int twin_of(int c) const {
         const int twin = request_.clusters[c].twin;
         if (twin <= c || request_.clusters[twin].twin != c || unit_of_[twin] >= 0) return -1;
@@ -147,8 +148,8 @@ class UnitBuilder {
         return {units_[p.unit].parent, units_[p.unit].member_of_parent[side_of(p)]};
     }
 
-    /// Returns, for each of the two items, its place in each unit around it, from the innermost unit out to
-    /// the unit that contains the two items.
+    /// Returns, for each of the two items, the members that contain the item: one in each unit, from the
+    /// innermost unit around the item out to the innermost unit that contains both items.
     std::pair<std::vector<Place>, std::vector<Place>> climb(int from, int to) const {
         std::vector<Place> a{place_of(from)}, b{place_of(to)};
         // A unit has a larger index than the units around it, so the place in the unit with the larger index
@@ -242,9 +243,9 @@ class UnitBuilder {
             add_step(b[i], {port_of(b[i], edge.role, false), b[i].member, edge.role}, 1);
     }
 
-    /// Adds a rung. Graphviz routes the rung if both items are direct members of the same unit. Any other
-    /// rung is drawn straight across: it only adds a pair for the order of its ends, unless the right end is
-    /// in a pair already.
+    /// Adds a rung or a free edge. Graphviz routes the edge if both items are direct members of the same
+    /// unit. Otherwise the edge is drawn straight across. A rung then also adds a pair, which keeps its ends
+    /// side by side, unless its right end is in a pair already or is a box with a twin.
     void add_rung(const LayoutEdge& edge) {
         const auto [a, b] = climb(edge.from, edge.to);
         const Place from = a.back(), to = b.back();
@@ -282,8 +283,8 @@ class UnitBuilder {
     }
 
     /// Adds a pair for each member that is in no edge and no pair, because such a member would drift to the
-    /// top and stretch the frame. Its partner is the next member of its frame that has an edge or a pair; if
-    /// there is no such next member, it is the previous member of this kind.
+    /// top and stretch the frame. Its partner is the next member of the same frame that has an edge or a
+    /// pair; if no member after it has one, the partner is the last such member before it.
     static void hold_loose_members(LayoutUnit& unit) {
         const int count = static_cast<int>(unit.members.size());
         std::vector<char> held(unit.request.items.size(), 0);

@@ -10,13 +10,13 @@
 
 namespace rematlas {
 
-/// A member of a unit: an item of the whole request, or a box for one frame of another unit.
+/// A member of a unit: an item of the whole request, or a box that represents a frame of another unit.
 struct UnitMember {
     int item = -1;
     int unit = -1;       ///< for a box: the unit whose frame it represents; -1: the member is an item
     int frame = 0;       ///< for a box: which frame of `unit` it represents, 0 (left) or 1 (right)
     int side = 0;        ///< which frame of the surrounding unit contains the member, 0 (left) or 1 (right)
-    int first_item = 0;  ///< the first item inside, by which members are sorted
+    int first_item = 0;  ///< the item itself, or the first item in the box; members are sorted by it
 };
 
 /// A frame with its twin beside it, a single frame, or (the first unit) the sheet that contains everything.
@@ -40,7 +40,7 @@ struct LayoutUnit {
 struct UnitEdge {
     int unit = -1;
     int edge = -1;
-    int side = 0;  ///< the frame of the unit in which the edge runs
+    int side = 0;  ///< the frame of the unit from which the edge starts, 0 (left) or 1 (right)
 };
 
 /// Says how an edge of the whole request is routed.

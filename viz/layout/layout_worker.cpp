@@ -94,8 +94,8 @@ Result<std::unique_ptr<LayoutProcess>> LayoutProcess::start(const LayoutLimits& 
     fcntl(own.get(), F_SETFL, O_NONBLOCK);
 
     std::string path = program.string(), bytes = std::to_string(limits.bytes.value);
-    // The worker gets one second more than the caller waits, so that it ends by itself if the caller
-    // vanishes.
+    // The worker also limits its own time, in case the caller vanishes. This limit is one second above the
+    // time that the caller waits, so that the caller reports the error.
     std::string seconds = std::to_string(std::chrono::ceil<std::chrono::seconds>(limits.time).count() + 1);
     std::string bytes_flag = "--bytes", seconds_flag = "--seconds";
     char* arguments[] = {path.data(),         bytes_flag.data(), bytes.data(),

@@ -27,7 +27,7 @@ struct LayoutLimits {
     std::stop_token stop = {};                                  ///< kills the worker at once
     std::filesystem::path worker = {};                          ///< path of the worker program; if empty,
                                                                 ///< `find_layout_worker()` is used
-    std::shared_ptr<LayoutPrograms> programs = {};  ///< running programs, from which a free program is taken
+    std::shared_ptr<LayoutPrograms> programs = {};  ///< running programs, of which a free one is borrowed
 };
 
 /// A running layout program. Its standard input and output are one socket. The destructor kills the program
@@ -56,8 +56,8 @@ class LayoutProcess {
     int socket_;
 };
 
-/// Runs the program `rematlas-layout` from the first request until the object is destroyed. A program of
-/// `LayoutLimits::programs` is then given back. The time limit starts when the object is made. Only one
+/// Runs the program `rematlas-layout` from the first request until the object is destroyed, or borrows a free
+/// program of `LayoutLimits::programs` for this time. The time limit starts when the object is made. Only one
 /// thread may use an object; several objects may work at once.
 class LayoutWorker {
   public:
@@ -73,7 +73,7 @@ class LayoutWorker {
     /// Returns the layouts of the requests, in their order. Errors, each in one line: no worker program,
     /// stopped, out of time, out of memory, crashed, or the program's error about a request. An error ends
     /// the program. Cost: 20 ms to start the program if none is running, then 2 ms for 20 items and 20 ms for
-    /// 150.
+    /// 150 items.
     Result<std::vector<Layout>> lay_out(std::span<const LayoutRequest> requests);
 
   private:

@@ -78,8 +78,8 @@ class SectionCutter {
             });
     }
 
-    /// Cuts the sheet. Items of the backward chain and items with a partner on their left form the right
-    /// side; all other direct members form the left side.
+    /// Cuts the sheet. Its right side has the items of the backward chain and the items that have a left
+    /// partner (`left_of_`); its left side has all other direct members.
     void cut_sheet() {
         std::vector<SectionMember> left, right;
         for (const SectionMember& m : members_of(-1))
@@ -159,9 +159,9 @@ class SectionCutter {
     const LayoutRequest& request_;
     std::vector<std::vector<SectionMember>> members_;  ///< members of the sheet, then of each cluster
     std::vector<int> section_of_item_, section_of_cluster_;
-    std::vector<int> left_of_;  ///< for each item: the left item of its pair; else the start of its rung with
-                                ///< a weight above 1; else the last item from which a rung or free edge leads
-                                ///< to it; -1: none
+    std::vector<int> left_of_;  ///< for each item its left partner: the left item of its pair; else the start
+                                ///< of a rung to it with a weight above 1; else the last item from which a
+                                ///< rung or free edge leads to it; -1: none
     std::vector<char> upward_;  ///< for each item: whether it is in the backward chain
     std::vector<Section> sections_;
     std::map<Section, int> known_;
@@ -171,7 +171,8 @@ class SectionCutter {
 
 SectionedRequest with_sections(const LayoutRequest& request) {
     SectionedRequest result = SectionCutter(request).cut();
-    // If a very long frame has too many sections, the frame around these sections is cut in the next round.
+    // The sections of a very long frame can be so many that the frame is too long again. Then the next round
+    // cuts the frame into sections of sections.
     for (std::size_t before = request.clusters.size(); result.request.clusters.size() > before;) {
         before = result.request.clusters.size();
         SectionedRequest further = SectionCutter(result.request).cut();

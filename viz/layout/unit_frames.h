@@ -36,9 +36,9 @@ class UnitFrames {
     std::array<Rect, 2> frames_{};  ///< frames in the unit's own layout; only `x` and `width` are used
     std::array<Point, 2> at_{};
     bool pair_ = false;
-    /// Values of y in the unit's own layout: the top of the layout, the upper edge of the first member, the
-    /// lower edge of the last member, and the bottom of the layout. Then the heights of the frame above and
-    /// below the members.
+    /// `begin_` to `end_` are values of y in the unit's own layout: the top of the layout, the upper edge of
+    /// the first member, the lower edge of the last member, and the bottom of the layout. `above_` and
+    /// `below_` are the distances from the members to the upper and to the lower edge of the frame.
     double begin_ = 0, first_ = 0, last_ = 0, end_ = 0, above_ = 0, below_ = 0;
     double height_ = 0;
 };

@@ -25,8 +25,8 @@ struct Axis {
     double at(double value) const { return start + (value - low) / (high - low) * (end - start); }
 };
 
-/// Returns an axis in the unit that suits `high`. It has about `count` ticks, at multiples of 1, 2 or 5 (for
-/// bytes: of powers of two).
+/// Returns an axis in the unit that suits `high`. It has about `count` ticks at round distances: 1, 2 or 5
+/// times a power of ten (for bytes, from 8 units on: powers of two).
 Axis bytes_axis(double low, double high, double start, double end, int count);
 /// Returns an axis as `bytes_axis` does, for values in nanoseconds.
 Axis time_axis(double low, double high, double start, double end, int count);

@@ -267,7 +267,7 @@ class BlocksPainter {
     void note(const ItemNote& note, const Rect& r) {
         if (note.aside) canvas_.rectangle(r, paper_.page.faded(0.65), {}, 5);
         if (!note.pin || scene_.detail < kShowRounded) return;
-        // A pin in the corner of the item. Its head has the colour of the decision.
+        // Paints a pin in the corner of the item. The pin's head has the colour of the decision.
         const Color color =
             paper_.data(of(*note.pin == PinKind::keep ? Decision::keep : Decision::recompute));
         const Point head{r.x + 1, r.y + 1};

@@ -13,8 +13,8 @@
 
 namespace rematlas {
 
-/// The property that the colours of items and edges show. `heat` is a number of each item, from small to
-/// large.
+/// The property that the colours of items and edges show. `heat` is a number of each item, such as its time
+/// (`BlockScene::heat`).
 enum class Coloring { decision, phase, heat };
 
 /// Marks on an item besides its colour.

@@ -97,7 +97,8 @@ class Canvas : public TextRuler {
     /// Begins a group, which `end` ends. The group has the tooltip if the format has tooltips.
     virtual void begin(std::string_view tooltip) = 0;
     virtual void end() = 0;
-    virtual void clip(const Rect& rect) = 0;  ///< until `unclip`; must not be nested
+    virtual void clip(
+        const Rect& rect) = 0;  ///< paints only inside `rect` until `unclip`; must not be nested
     virtual void unclip() = 0;
 
     void line(Point a, Point b, const Pen& pen) { path(Path().move_to(a).line_to(b), {}, pen); }
@@ -134,12 +135,12 @@ const TextRuler& picture_ruler();
 std::string fitted(const TextRuler& ruler, std::string_view text, const TextStyle& style, double width,
                    bool middle = false);
 
-/// Returns the place behind a text that is aligned to the left or to the right: 3 points more at both sides,
-/// and `below` points below the baseline.
+/// Returns the rectangle behind a text that is aligned to the left or to the right. It extends 3 points
+/// beyond the text at both sides, and `below` points below the baseline.
 Rect place_behind(const TextRuler& ruler, Point at, std::string_view text, const TextStyle& style,
                   double below);
 
-/// Writes text on a background of this colour at the place behind the text, which covers the lines there.
+/// Fills `place_behind` with `background`, which nearly covers the lines there, and writes the text on it.
 void write_on(Canvas& canvas, const Color& background, Point at, std::string_view text,
               const TextStyle& style, double below);
 

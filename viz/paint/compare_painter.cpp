@@ -105,9 +105,9 @@ class ComparePainter {
                     {color, filled ? 1.0 : 1.3});
     }
 
-    /// Paints the name of the peak beside the peak, or below `other` if the two would overlap. `other` is the
-    /// place of the other schedule's name. Returns the place of the name, or nullopt if the peak is not
-    /// shown.
+    /// Paints the label of the peak beside the peak. `other` is the place of the label for the other
+    /// schedule's peak; if the two labels would overlap, the new label is painted below `other`. Returns the
+    /// place of the label, or nullopt if the peak is not shown.
     std::optional<Rect> peak(const ComparedSchedule& side, const Color& color,
                              const std::optional<Rect>& other = {}) {
         const LaneData& data = side.data;

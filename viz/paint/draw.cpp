@@ -82,7 +82,7 @@ Result<void> draw_graph_file(const Graph& graph, const Schedule* schedule, const
     auto layout = layout_by_clusters(
         layout_request(view, item_sizes(view, picture_ruler()), title_sizes(view, picture_ruler())), shapes);
     if (!layout) {
-        // If a layout ran out of time or memory, the graph had too many items.
+        // A negative error means that the layout ran out of time or memory, because of too many items.
         bool too_much = layout.error().kind == ErrorKind::negative && shown > 1;
         std::string advice =
             too_much ? "; a depth of less than " + std::to_string(shown) + " has fewer items" : "";

@@ -8,10 +8,10 @@ namespace rematlas {
 
 namespace {
 
-/// Parts of a module path that may have separate rows. The rest of the path counts as one part.
+/// Maximum number of parts of a module path that have separate rows. The rest of the path counts as one part.
 constexpr int kMostParts = 24;
 
-/// Makes the boxes of the runs, the highest level first.
+/// Makes the boxes of the runs, each box before the boxes inside it.
 class BoxMaker {
   public:
     BoxMaker(const Graph& graph, FlameData& data) : graph_(graph), data_(data) {}

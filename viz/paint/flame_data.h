@@ -95,7 +95,8 @@ struct FlameData {
 FlameData flame_data(const Graph& graph, const std::vector<Step>& steps, const Simulation& simulation,
                      LaneAxis axis);
 
-/// Returns the module path down to the box; empty for the phases of models without modules.
+/// Returns the module path of the box, which includes the names of the boxes above it; empty for the phases
+/// of models without modules.
 std::string_view module_of(const FlameData& data, const Graph& graph, const FlameBox& box);
 
 }  // namespace rematlas

@@ -81,7 +81,7 @@ class FlamePainter {
         for (const Rect& mark : narrow_marks) canvas_.rectangle(mark, paper_.mark);
     }
 
-    /// Adds the mark unless it would share a point of the picture with the previous mark.
+    /// Adds the mark unless it begins less than a point to the right of the previous mark.
     static void add_mark(std::vector<Rect>& marks, const Rect& mark) {
         if (marks.empty() || mark.x >= marks.back().x + 1) marks.push_back(mark);
     }

@@ -45,7 +45,7 @@ Rect place_of(const FlameScene& scene, int box);
 int box_at(const FlameScene& scene, Point at);
 
 /// Paints the chart. Boxes narrower than two points are not drawn one by one: they only shade the columns of
-/// the picture in which they lie. Cost: linear in the number of boxes and in the width of the picture.
+/// the picture that they touch. Cost: linear in the number of boxes and in the width of the picture.
 void paint_flame(Canvas& canvas, const FlameScene& scene);
 
 /// Returns the height that the ruler and this number of levels need.

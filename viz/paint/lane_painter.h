@@ -12,7 +12,7 @@ namespace rematlas {
 void paint_lane(Canvas& canvas, const ScheduleScene& scene, const Axis& x, int level, DrawnLane lane,
                 const Rect& rect);
 
-/// Returns the deepest level of modules at which the forward lane has few enough stretches to be
+/// Returns the deepest level of modules at which the stretches of the forward lane are few enough to be
 /// distinguished. If no forward run is shown, counts the stretches of the backward lane instead.
 int module_level(const LaneData& data, const Axis& x);
 

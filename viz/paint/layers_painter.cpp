@@ -35,8 +35,8 @@ class LayersPainter {
     }
 
   private:
-    /// Paints the area of each layer together with everything below the layer, the top layer first. So each
-    /// later area covers the lower part, and only the layer's own part stays visible.
+    /// Paints the area of each layer together with everything below the layer, the top layer first. The next
+    /// area then covers everything except the layer's own part.
     void areas() {
         const MemoryStack& stack = *scene_.stack;
         std::vector<MemoryPoint> upto = memory_;
@@ -75,8 +75,8 @@ class LayersPainter {
         return std::clamp(places_.x.at(x) - places_.memory.x, 0.0, static_cast<double>(width_));
     }
 
-    /// Paints the name of the layer where the layer is thickest over the width of the name. Paints nothing if
-    /// the layer is too thin there.
+    /// Paints the name of the layer at the place where the layer's mean height over the width of the name is
+    /// largest. Paints nothing if this height is too small for the name.
     void name(const MemoryLayer& layer, const Columns& own, const Columns& below) {
         const TextStyle style{.size = scene_.text_size, .color = scene_.paper.ink, .align = Align::center};
         const std::string words = layer_name(layer);

@@ -121,8 +121,8 @@ class LifetimesPainter {
         style.align = Align::center;
         const double room = canvas_.text_width(words, style) + 10;
         if (room > right - left) return;
-        // The name is on the side of the cursor that has more room, if there is enough. Otherwise it is in
-        // the middle.
+        // The name is in the longer of the two parts left and right of the cursor, if it fits there.
+        // Otherwise it is in the middle of the stretch.
         const double cut = std::clamp(cursor_x(), left, right);
         double middle = (left + right) / 2;
         if (cut - left >= room) middle = (left + cut) / 2;

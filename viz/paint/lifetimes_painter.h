@@ -66,8 +66,8 @@ LifetimesPlaces places_of(const LifetimesScene& scene);
 /// Returns the bar whose row contains a place of the picture, or -1 if there is none.
 int bar_at(const LifetimesScene& scene, Point at);
 
-/// Returns the step of the mark nearest to a place in that place's row. A mark shows the making or a read of
-/// the tensor. Returns -1 if no mark is within reach.
+/// Returns the step of the mark that is nearest to `at` in the row of `at`. A mark shows the making or a read
+/// of the tensor. Returns -1 if no mark is within reach.
 int mark_at(const LifetimesScene& scene, Point at);
 
 /// Paints the visible rows. Marks at the same point of the picture are painted as one.

@@ -18,9 +18,9 @@ struct RiseAndFall {
     std::size_t rise = 0, peak = 0, fall = 0;
 };
 
-/// Returns the lowest level from `peak` towards `end`, up to where memory rises again by `kRisesAgain` of its
-/// fall. A rise counts only after memory has fallen by `half`, so that small changes near the peak do not
-/// count.
+/// Returns the place of the lowest level from `peak` towards `end`. The search ends where memory rises again
+/// by `kRisesAgain` of its fall from the peak. A rise counts only after memory has fallen by more than
+/// `half`, so that small changes near the peak do not end the search.
 template <class Iterator>
 Iterator valley_before(Iterator peak, Iterator end, double half) {
     Iterator lowest = peak;
@@ -60,7 +60,7 @@ std::vector<BandColumn> empty_columns(const MeasuredDevice& device, TraceMoment 
     std::vector<BandColumn> columns(count);
     const std::size_t moments = last - first;
     for (std::size_t c = 0; c < count; ++c) {
-        // The moments from `begin` to `end` - 1 are those whose `column_at` is `c`.
+        // `column_at` is `c` for the moments from `begin` to `end` - 1.
         const auto begin = first + static_cast<TraceMoment>((c * moments + count - 1) / count);
         const auto end = first + static_cast<TraceMoment>(((c + 1) * moments + count - 1) / count);
         BandColumn& column = columns[c];

@@ -21,8 +21,8 @@ Path line_through(const std::vector<Point>& points);
 /// Returns the area between the line through the points and the height `bottom`.
 Path area_under(const std::vector<Point>& points, double bottom);
 
-/// Paints the area between the points and the height `bottom`, unless `fill` is nullopt, and then the line
-/// through the points.
+/// Paints the line through the points and, unless `fill` is nullopt, the area between the line and the height
+/// `bottom`.
 void paint_curve(Canvas& canvas, const std::string& tooltip, const std::vector<Point>& points, double bottom,
                  const std::optional<Color>& fill, const Pen& pen);
 

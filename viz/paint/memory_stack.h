@@ -26,8 +26,8 @@ using MemoryStack = std::vector<MemoryLayer>;
 /// all layers.
 int layer_at(const MemoryStack& stack, int step, Bytes height);
 
-/// Returns the layers of a schedule. The simulator must accept `steps` with these homes. At each step the
-/// layers add up, to the byte, to the simulator's `StepTrace::during`. If an op writes over its input, the
+/// Returns the layers of a schedule. The simulator must accept `steps` with `homes`. At each step the bytes
+/// of the layers add up to exactly the simulator's `StepTrace::during`. If an op writes over its input, the
 /// shared bytes count for the output. Cost: steps times layers.
 MemoryStack memory_stack(const Graph& graph, const std::vector<Step>& steps, const ModuleGroups& groups,
                          const Homes& homes = {});

@@ -195,8 +195,8 @@ void add_rest(const Graph& graph, ModuleGroups& groups) {
 ModuleGroups module_groups(const Graph& graph, std::size_t most) {
     const IdVector<OpId, std::int64_t> weights = weights_of(graph);
     auto tree = std::make_unique<ModuleTree>(graph, weights, false);
-    // If there are still too many heavy modules, names may be flat, such as "conv2_block1_0_conv". Then
-    // numbers inside names are left out as well.
+    // If there are too many heavy modules, names are perhaps flat, such as "conv2_block1_0_conv". Then the
+    // tree is made again without the numbers inside names.
     if (heavy_inside(tree->root, tree->root.weight).size() > most)
         tree = std::make_unique<ModuleTree>(graph, weights, true);
     ModuleGroups groups;

@@ -52,7 +52,7 @@ struct Paper {
     Color mark;                 ///< colour of selected elements; `ink` is readable on it
     double lift;                ///< share of the ink that is mixed into the colours of data
     double bar;                 ///< share of the page's colour in bars that have names on them
-    std::array<Color, 3> heat;  ///< colours for little, half and much; the contrast to the page increases
+    std::array<Color, 3> heat;  ///< colours for little, half and much, with rising contrast to the page
 
     constexpr Color data(const Color& color) const { return color.mixed(ink, lift); }
     constexpr Color of(Phase phase) const { return data(palette::of(phase)); }

@@ -13,8 +13,8 @@ std::string_view operator_name(std::string_view name);
 /// Returns the first `level` parts of a module path.
 std::string_view module_prefix(std::string_view path, int level);
 
-/// Says whether the first part of the path is a number. Such a part is ambiguous alone: "2" may be `blocks.2`
-/// or `blocks.11.mlp.2`.
+/// Says whether the first part of the path is a number. Such a part is ambiguous alone: "2" can be the end of
+/// `blocks.2` or of `blocks.11.mlp.2`.
 bool begins_with_number(std::string_view path);
 
 /// Returns the longest end of a module path that fits into `width`; empty if not even the last part fits. A

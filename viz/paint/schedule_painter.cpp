@@ -356,8 +356,8 @@ SchedulePlaces places_of(const ScheduleScene& scene) {
 
     places.x =
         lane_axis(scene.data.axis, scene.from, scene.to, scene.data.length, places.plot.x, places.plot.width);
-    // The scale has headroom for the names of the peak and of the budget. The step without recomputation, or
-    // the budget of a large card, may be so high that the schedule's own curve would look flat. Then the part
+    // The scale has headroom for the names of the peak and of the budget. The peak without recomputation, or
+    // the budget of a large card, can be so high that the schedule's own curve would look flat. Then the part
     // above the limit of the scale is cut off.
     const double own = static_cast<double>(scene.data.peak);
     const double plain = scene.plain ? static_cast<double>(scene.plain->peak) : 0;

@@ -27,7 +27,8 @@ struct ScheduleScene {
     const LaneData* plain = nullptr;
     /// With a stack, the memory is shown as a layer for each part of the model instead of as one curve.
     const MemoryStack* stack = nullptr;
-    /// Indices of the `free` steps that online eviction made; marked above the memory; null: no marks.
+    /// Indices of the `free` steps that online eviction made; marked at the top of the memory; null: no
+    /// marks.
     const std::vector<std::int32_t>* evicted = nullptr;
     Bytes budget = {};  ///< 0: no budget
     std::optional<Bytes> host_budget = {};
@@ -62,9 +63,10 @@ struct SchedulePlaces {
 
 SchedulePlaces places_of(const ScheduleScene& scene);
 
-/// Paints a schedule. Neighbouring runs narrower than a point become one bar if there is no pause between
-/// them. If many runs share a column of the picture, its shade shows how much of the column they take. So the
-/// number of shapes depends on the width of the picture. Cost: linear in the number of bars.
+/// Paints a schedule. Neighbouring runs of one module become one bar if there is no pause between them. Bars
+/// narrower than two points are not drawn: the shade of a column of the picture shows how much of the column
+/// they take. So the number of shapes depends on the width of the picture. Cost: linear in the number of
+/// bars.
 void paint_schedule(Canvas& canvas, const ScheduleScene& scene);
 
 /// Returns the height of the lanes and the memory if the device's memory has the height `memory_height`.

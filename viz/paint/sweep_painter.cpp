@@ -34,8 +34,8 @@ std::vector<LegendEntry> legend_entries(const Sweep& sweep) {
 }
 
 constexpr double kLegendBeside = 172, kLegendRow = 19;
-constexpr double kSample = 28, kSampleRoom = 36;  // length of the sample line before a name; width that is
-                                                  // kept for this line
+constexpr double kSample = 28, kSampleRoom = 36;  // length of the sample line before a name; distance from
+                                                  // the begin of this line to the name
 
 /// Returns the upper left corners of the entries of the legend. Above the plot, the entries are in rows that
 /// are filled from the left; in a box beside the plot, they are one below the other.
@@ -171,7 +171,7 @@ class SweepPainter {
         canvas_.end();
     }
 
-    /// Returns the pen of a dotted line. The more copies the schedules may make, the fewer dots the line has.
+    /// Returns the pen of a dotted line. The more kinds of copies are allowed, the fewer dots the line has.
     Pen bound_pen(std::size_t i) const {
         return {paper_.ink, 1.4, {1.5, 3 + 2 * static_cast<double>(bounds_[i].what)}};
     }

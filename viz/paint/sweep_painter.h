@@ -61,7 +61,8 @@ SweepRange whole_range(const SweepScene& scene);
 
 SweepPlaces places_of(const SweepScene& scene, const TextRuler& ruler);
 
-/// Returns the schedules that were found and are in the plot, in the order of the sweep.
+/// Returns the schedules that were found and are in the plot, in the order of the sweep. Slower schedules,
+/// which would be above the plot, have their markers at its upper edge.
 std::vector<SweepMarker> sweep_markers(const SweepScene& scene, const TextRuler& ruler);
 
 void paint_sweep(Canvas& canvas, const SweepScene& scene);

@@ -1,6 +1,6 @@
 // The blocks of a step for a page that can expand and collapse them: the layout of each block, in which the
-// blocks inside it are collapsed. The page puts these layouts together. When the page expands a block, it
-// moves the items beside the block aside, and joins edges from their parts.
+// blocks inside are collapsed. The page puts these layouts together. When the page expands a block, it moves
+// the items beside the block aside, and joins edges from their parts.
 //
 // The result is an object of columns (packed_column.h):
 // - "labels", "paths": indices of strings, one for each frame; "phases", "repeats": one number for each
@@ -9,9 +9,9 @@
 //   nothing else. "titled" are the numbers of the ops as differences, "titles" indices of strings.
 // - "shapes": the positions in a unit, one column for each shape: the number of members, then x, y, width and
 //   height of each; the number of ports, then x and y of each; the number of edges, then for each `from`,
-//   `to`, the role, the number of points of its route (0: a direct route), and the points, each as the
-//   difference from the previous point. Routes begin at 0, 0. Indices below the number of members are
-//   members, the other indices are ports.
+//   `to`, the role, the number of points of its route (0: the page computes the route), and the points, each
+//   as the difference from the previous point; the first point is the difference from 0, 0. Indices below the
+//   number of members are members, the other indices are ports.
 // - "units": one column for each unit: the parent, the shape, the left and the right frame (-1: none), their
 //   widths, the height, the distance from the left edge of the left frame to that of the right frame, then a
 //   number for each member: 2 * code + side. The code is 2 * op for an op, and 2 * (2 * unit + frame) + 1 for

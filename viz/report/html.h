@@ -27,7 +27,7 @@ std::string html_count(std::size_t count);
 std::string html_overhead(double overhead);                 ///< for example "+7.1 %"
 std::string html_share(double share);                       ///< for example "12.3 %"
 std::string html_bar(double share, std::string_view cell);  ///< the cell, over a bar that fills this share of
-                                                            ///< its width
+                                                            ///< the cell's width
 
 struct HtmlColumn {
     std::string title;

@@ -12,12 +12,12 @@
 // - "groups": the parts of the model that a picture distinguishes; "results": tensors.
 // - "plans": the schedules, and the step without recomputation, whose index is "plain". Steps are columns.
 //   "kinds": one letter each (r run, i run in place, f free, o offload, t fetch, d drop, h run on the host).
-//   "ids": differences. "during": bytes on the device during the step, as differences. "gaps": time from the
+//   "ids": op or tensor, as differences. "during": bytes on the device, as differences. "gaps": time from the
 //   end of the step before to the start of the step; "lengths": time of the step minus the time of its op;
 //   both are empty if all are 0. "start": tensors on the device at the start, as differences. "host": bytes
 //   on the host after each step, as differences; empty if all are 0. "beside": four numbers each: queue (0 to
-//   the host, 1 to the device, 2 ops on the host), step, start, length. "waits": three numbers each: step,
-//   start, length.
+//   the host, 1 to the device, 2 ops on the host, 3 + i the collectives of the queue with the name
+//   "queues"[i]), step, start, length. "waits": three numbers each: step, start, length.
 // - "curves", "bounds": what the sweeps found and proved; a point has the index of its plan, or -1.
 // - "served": true if the page is served; missing in a file.
 // - "least": every schedule without copies needs at least these bytes; "blocks": see block_geometry.h, or
@@ -35,8 +35,8 @@ namespace rematlas {
 /// the object has only curves and bounds.
 Result<nlohmann::json> page_data(const ReportOf& of);
 
-/// Returns the plans of a page, in order: the given plans, then `plain`, the step without recomputation,
-/// unless a given plan is equal to it.
+/// Returns the plans of a page, in order: the given plans, then `plain`, which is the step without
+/// recomputation, unless a given plan has the same steps.
 std::vector<ReportedSchedule> plans_of_page(const std::vector<ReportedSchedule>& given,
                                             const Schedule& plain);
 

@@ -36,9 +36,9 @@ struct ReportOf {
     LayoutLimits layout = {};  ///< if the blocks cannot be laid out within these limits, the page says why
 };
 
-/// Returns the page. Each schedule is checked first. Equal inputs give equal pages. Fails if the checker
-/// refuses a schedule (negative), if a schedule or sweep is of another graph, if there is nothing to report,
-/// or in a build without cairo.
+/// Returns the page. Each schedule is checked first. Equal inputs give equal pages. Fails with
+/// ErrorKind::negative if the checker refuses a schedule. Also fails if a schedule or sweep is of another
+/// graph, if there is nothing to report, or in a build without cairo.
 Result<std::string> report_page(const ReportOf& of);
 
 /// Writes the whole file or nothing.

@@ -25,7 +25,7 @@ Nanoseconds times(Nanoseconds time, std::size_t count) {
     return Nanoseconds(time.value * static_cast<std::int64_t>(count));
 }
 
-/// Sums over the blocks of the step. Ops of a backward block count for the twin of this block.
+/// Sums over the blocks of the step. The ops of a backward block are counted at the block's twin.
 class ForestSums {
   public:
     ForestSums(const Graph& graph, const IdVector<OpId, std::size_t>& reruns)
@@ -58,9 +58,9 @@ class ForestSums {
         while (blocks_[id].parent.valid()) id = blocks_[id].parent;
         return id;
     }
-    /// Returns the block at which the ops of block `id` are counted. If the root around `id` contains forward
-    /// ops, it is `id` itself. Otherwise it is the twin of the nearest block, from `id` outwards, that has a
-    /// twin.
+    /// Returns the block at which the ops of block `id` are counted. This is `id` itself if the root around
+    /// `id` contains forward ops, or if neither `id` nor a block around it has a twin. Otherwise it is the
+    /// twin of the innermost of these blocks that has one.
     BlockId counted_at(BlockId id) const {
         if (holds_forward_[root_of(id)]) return id;
         for (BlockId at = id; at.valid(); at = blocks_[at].parent)

@@ -51,8 +51,8 @@ struct StepFigures {
     IdVector<TensorId, OpId> makers;           ///< invalid for residents
 };
 
-/// Fails (negative) if the checker refuses the schedule; the message is its first violation. Cost: about 2 ms
-/// for a thousand steps (the checker), and up to a second for `least`.
+/// Fails with ErrorKind::negative if the checker refuses the schedule; the message is the first violation.
+/// Cost: about 2 ms for a thousand steps (the checker), and up to a second for `least`.
 Result<StepFigures> step_figures(const Graph& graph, const Schedule& schedule);
 
 }  // namespace rematlas

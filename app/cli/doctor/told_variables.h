@@ -26,8 +26,8 @@ inline constexpr std::array own_variables = {
     "XDG_CACHE_HOME",
 };
 
-/// Variables that Python, torch and CUDA read. They decide which Python, which torch and which GPU is found
-/// or used.
+/// Variables that Python, torch and CUDA read. They decide which packages Python finds, and which GPUs and
+/// how many threads torch uses.
 inline constexpr std::array variables_of_others = {"CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "PYTHONPATH"};
 
 }  // namespace rematlas

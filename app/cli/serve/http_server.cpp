@@ -41,8 +41,8 @@ class OwnedDescriptor {
 /// A connection and its current request.
 struct HttpPeer {
     int fd;
-    ServingClock::time_point since;  ///< start of the current request, or of the pause after the previous
-                                     ///< request
+    ServingClock::time_point since;  ///< when the current request, its answer, or the pause after the
+                                     ///< answer began
     RequestHead head = {};
     std::string body = {};
     bool has_head = false;
@@ -281,8 +281,8 @@ class HttpServer::Daemon {
     }
 
     /// Shuts down connections that are too slow; the library notices this and removes them. If too many
-    /// requests have no answer yet, shuts down the connections of the oldest ones. Skips suspended
-    /// connections, whose requests are complete and wait for the handler.
+    /// requests have no answer yet, also shuts down the connections of the oldest of these requests. Skips
+    /// suspended connections, whose requests are complete and wait for the handler.
     void drop_late() {
         const auto now = ServingClock::now();
         std::vector<const HttpPeer*> unfinished;

@@ -36,7 +36,8 @@ class JobQueue {
 
     /// Adds work under an `id` that no other work in the queue has.
     void add(int id, Work work);
-    /// Cancels work: removes it if it waits, and asks it to stop if it runs. Returns where it was.
+    /// Cancels work: removes it if it waits, and asks it to stop if it runs. Returns where the work was
+    /// found.
     Found cancel(int id);
     std::size_t count_waiting() const;
 

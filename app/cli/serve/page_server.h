@@ -4,7 +4,7 @@
 //     GET  /?token=...        the page of the report, with a panel to solve in
 //     GET  /state?since=N     the changes after revision N (plan_board.h), sent when there are any
 //     GET  /state             the whole state, sent at once; both answers have "about", the values that
-//                             questions may have (solve_calls.h)
+//                             the fields of a question can have (solve_calls.h)
 //     GET  /schedule?plan=I   a plan as a .schedule.json file
 //     POST /solve, /sweep, /cancel     a question (solve_calls.h): 202 and the job, or an "error"
 //

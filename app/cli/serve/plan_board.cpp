@@ -128,7 +128,7 @@ Result<int> PlanBoard::add_plan(const std::string& name, Schedule schedule) {
     int place = -1;
     bool is_full = false;
     changed([&] {
-        place = place_of();  // another job may have added the same plan meanwhile
+        place = place_of();  // perhaps another job has added the same plan meanwhile
         is_full = place < 0 && plans_.size() >= most_plans;
         if (place >= 0 || is_full) return;
         place = static_cast<int>(plans_.size());

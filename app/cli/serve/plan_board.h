@@ -58,7 +58,7 @@ class PlanBoard {
     void begin_job(int job);
     void improve_job(int job, const ProgressReport& best);
     void end_job(int job, JobEnd end);
-    /// Says whether the job waits or runs. Returns false once a page can see that it has ended.
+    /// Says whether the job waits or runs. Returns false once a page can see that the job has ended.
     bool is_open(int job) const;
 
     /// Returns the plan at `index`, with the largest bound that is known so far for its question; nullopt if

@@ -52,7 +52,8 @@ class RequestGate {
     std::variant<AdmittedRequest, RefusedRequest> admit(const RequestHead& head) const;
 
   private:
-    /// Says whether the text is the token. The time does not depend on where the first difference is.
+    /// Says whether the text is the token. How long this takes does not depend on where the first difference
+    /// is.
     bool is_token(std::string_view text) const;
 
     std::string token_;

@@ -33,16 +33,18 @@ class SolveCalls {
 
     /// Starts a job that solves for one budget, and returns its number as "job". Fields: "budget" (bytes, or
     /// a text as for --budget); optional "graph", "solver", "offload", and "time_limit" (seconds, or a text;
-    /// at most `longest_job`). Fails if a field is wrong or unknown, or if too many jobs wait (negative).
+    /// at most `longest_job`). Fails if a field is wrong or unknown, or, with ErrorKind::negative, if too
+    /// many jobs wait.
     Result<nlohmann::json> solve(const nlohmann::json& asked);
     /// Starts a job that makes a sweep, and returns its number as "job". Fields: "budgets" (a list) or
     /// "count"; "solvers"; and "graph", "offload" and "time_limit" as for `solve`.
     Result<nlohmann::json> sweep(const nlohmann::json& asked);
-    /// Cancels "job". Fails if no such job waits or runs (negative).
+    /// Cancels the job with the number "job". Fails with ErrorKind::negative if this job neither waits nor
+    /// runs.
     Result<nlohmann::json> cancel(const nlohmann::json& asked);
 
-    /// Returns the values that questions may have: "graphs" ("name", "peak"), "solvers" ("name", "offload":
-    /// the most that the solver can copy), "longest_seconds", "processors".
+    /// Returns the values that the fields of a question can have: "graphs" ("name", "peak"), "solvers"
+    /// ("name", "offload": the most that the solver can copy), "longest_seconds", "processors".
     nlohmann::json about() const;
 
   private:

@@ -239,7 +239,7 @@ std::vector<QModelIndex> BlockTreeView::matches() const {
     return found;
 }
 
-/// Goes to the next match. Starts again at the first match after the last one, or from a row that does not
+/// Goes to the next match of the search. Goes to the first match if the current row is the last match or no
 /// match.
 void BlockTreeView::go_to_next_match() {
     if (filter_->words().isEmpty()) return;

@@ -13,7 +13,7 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr char as_in_plan[] = "\n";  ///< used instead of a link's name, for the link of the opened plan
+constexpr char as_in_plan[] = "\n";  ///< stands for the link of the opened plan, where links have names
 
 QString rate_text(double bytes_per_second) {
     return CopiesBox::tr("%1 GB/s").arg(bytes_per_second / 1e9, 0, 'g', 3);

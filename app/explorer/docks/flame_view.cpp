@@ -300,8 +300,8 @@ void FlameView::pan(double share) {
     viewport()->update();
 }
 
-/// Returns the place on the axis that stays in place when a key zooms: the place under the pointer if the
-/// pointer is over the boxes, else the middle.
+/// Returns the value of the axis that keeps its place when a key zooms: the value under the pointer if the
+/// pointer is over the view, else the middle of the shown range.
 double FlameView::zoom_middle() const {
     return chart_ && pointer_ ? at_of(pointer_->x()) : (shown_.from() + shown_.to()) / 2;
 }

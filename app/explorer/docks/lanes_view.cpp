@@ -18,8 +18,8 @@
 namespace rematlas::explorer {
 namespace {
 
-/// If a view with three lanes is lower than this (pixels), its lanes are narrow, so that the memory curve has
-/// room.
+/// If a view with three lanes is less high than this (pixels), its lanes are narrow, so that enough height is
+/// left for the memory curve.
 constexpr int low_view = 250;
 constexpr int more_a_lane = 60;  ///< each lane after the third raises `low_view` by this (pixels)
 
@@ -287,7 +287,7 @@ QString LanesView::band_at(const QPointF& position) const {
     return layer < 0 ? QString() : text(layer_name(stack_[static_cast<std::size_t>(layer)]));
 }
 
-/// Puts the cursor on the position and asks for the lifetimes of the tensors of the band.
+/// Puts the cursor on the step at the position, and asks for the lifetimes of the band's tensors.
 void LanesView::ask_lifetimes(const QPointF& position, const QString& band) {
     session_.selection.set_cursor(data_.step_at(at_of(position.x())));
     session_.selection.ask_lifetimes({.part = band});
@@ -335,8 +335,8 @@ void LanesView::go_by_runs(int direction) {
     bring_into_sight(data_.begin_of(session_.selection.cursor()));
 }
 
-/// Returns the place on the axis that stays in place when a key zooms: the cursor if it is shown, else the
-/// middle.
+/// Returns the value of the axis that keeps its place when a key zooms: the value at the cursor if the cursor
+/// is shown, else the middle of the shown range.
 double LanesView::middle() const {
     const double cursor = data_.begin_of(session_.selection.cursor());
     const bool seen = session_.selection.cursor() >= 0 && shown().contains(cursor);

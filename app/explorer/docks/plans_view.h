@@ -17,8 +17,8 @@ class PlansView : public QWidget {
   public:
     explicit PlansView(Session& session, QWidget* parent = nullptr);
 
-    /// Adds actions that show the previously shown plan and the plan after it, remove a plan, and undo a
-    /// removal.
+    /// Adds actions that go back and forward through the plans in the order in which they were shown, remove
+    /// a plan, and undo a removal.
     void add_actions_to(QMenu& menu);
     QTreeView& table() { return *table_; }
 

@@ -30,7 +30,7 @@ QString rows_html(const QList<QPair<QString, QString>>& rows) {
 }
 
 /// Says in words what is proven about the overhead. For a negligible gap the words have no number, because
-/// the number could differ in the last digit from the overhead that is shown above.
+/// the bound could differ in its last digit from the overhead that is shown above.
 QString bound_text(const Schedule& schedule, std::optional<double> bound) {
     if (!bound) return SolvePanel::tr("not known");
     const double gap = gap_above(schedule.overhead, *bound);

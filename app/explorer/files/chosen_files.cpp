@@ -21,8 +21,8 @@ QStringList our_files_in(const QString& folder) {
     return found;
 }
 
-/// Returns the rank of a kind of file in the order of opening. A graph comes before files that may belong to
-/// it.
+/// Returns when files of this kind are opened: a smaller number means earlier. A graph is opened before files
+/// that can belong to it.
 int opening_place(FileKind kind) {
     switch (kind) {
         case FileKind::graph:

@@ -16,7 +16,8 @@ struct ChosenFiles {
 };
 
 /// A folder stands for the files in it that can be opened. At most one graph and one model are chosen;
-/// further ones go to `left_out`. If a file's name does not tell its kind, the beginning of the file is read.
+/// further graphs and models are in `left_out`. If a file's name does not tell its kind, the beginning of the
+/// file is read.
 ChosenFiles choose_files(const QStringList& paths);
 
 }  // namespace rematlas::explorer

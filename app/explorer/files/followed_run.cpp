@@ -38,8 +38,8 @@ void FollowedRun::begin_anew() {
     has_failed_ = false;
 }
 
-/// Says whether the file was overwritten. Compares the header, which differs between processes. Compares also
-/// the last bytes that were read, because two runs of one process have different step times.
+/// Says whether the file was overwritten. Compares the first bytes, which differ between processes, and the
+/// last bytes that were read, which differ between runs of one process because the step times do.
 bool FollowedRun::is_written_anew(QFile& file) const {
     if (file.size() < read_ || file.peek(first_.size()) != first_) return true;
     return file.seek(read_ - last_.size()) && file.peek(last_.size()) != last_;
@@ -48,7 +48,7 @@ bool FollowedRun::is_written_anew(QFile& file) const {
 void FollowedRun::look() {
     QFile file(path_);
     if (!file.open(QIODevice::ReadOnly)) {
-        // Between two runs the file may be missing for a moment, which is no error.
+        // Between two runs the file can be missing for a moment, which is no error.
         if (read_ == 0 && !has_failed_) fail(tr("%1: cannot be read").arg(path_));
         return;
     }

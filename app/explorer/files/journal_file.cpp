@@ -23,8 +23,8 @@ using nlohmann::json;
 constexpr const char* kJournalFormat = "rematlas.session";
 constexpr int kJournalVersion = 1;
 
-/// Opens the file at this path and locks it against other programs. If another program replaces the file
-/// before the lock is taken, opens the new file. `get` returns -1 if opening failed; `errno` then says why.
+/// Opens the file at a path and locks it against other programs. If another program replaces the file before
+/// the lock is taken, opens the new file. `get` returns -1 if opening failed; `errno` then says why.
 class LockedFile {
   public:
     LockedFile(const std::filesystem::path& path, int flags) {
@@ -120,8 +120,8 @@ class Compaction {
         line = at_;
     }
 
-    /// Moves the current line to the place of the plan's earlier line, so that a plan that is added again
-    /// keeps its place in the list. Removes the plan's line with a name, because the current line has the
+    /// Moves the current line to the place of the plan's earlier line `added`, so that a plan that is added
+    /// again keeps its place in the list. Removes the plan's line `named`, because the current line has a
     /// name, too.
     void add(Place& place) {
         if (place.name != kNone) lines_[place.name] = {};
@@ -136,8 +136,8 @@ class Compaction {
 
     std::vector<std::string_view> lines_;
     std::size_t at_ = 0;
-    std::map<std::pair<std::string, std::string>, Place> plans_;  ///< lines of each plan; its keys are graph
-                                                                  ///< and plan
+    std::map<std::pair<std::string, std::string>, Place> plans_;  ///< lines of each plan; the keys are pairs
+                                                                  ///< of a graph and a plan
     std::map<std::string, std::size_t> shown_;                    ///< for each graph, the last line that says
                                                                   ///< which plan is shown
 };

@@ -16,9 +16,9 @@ namespace rematlas::explorer {
 /// the file. After an error a part of the line may be in the file; readers ignore it.
 Result<void> append_line(const std::filesystem::path& path, std::string_view line);
 
-/// Returns the lines that still count. These are: for each plan that was not removed, its last line with a
-/// schedule and its last line with a name; for each graph, the last line that says which plan is shown.
-/// Reading the result gives the same plans as reading `lines`. Damaged lines are left out.
+/// Returns the lines that still count. These are: for each plan that was not removed, its last line `added`
+/// and the last line `named` after that; for each graph, its last line `shown`. Reading the result gives the
+/// same plans as reading `lines`. Damaged lines are left out.
 std::string compacted(std::string_view lines);
 
 /// Removes lines that no longer count if they are at least half of the file. Writes a new file and then

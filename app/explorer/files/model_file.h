@@ -39,8 +39,8 @@ bool needs_help(const ModelFile& file);
 
 struct ModelHelp {
     QString what;            ///< says what the file is and why it cannot be captured as it is
-    QString script_lines;    ///< Python lines that make a TorchScript file from it; empty if this is not
-                             ///< possible
+    QString script_lines;    ///< Python lines that make a TorchScript file from the file; empty if this is
+                             ///< not possible
     QString function_lines;  ///< Python with a function that returns the model and its arguments
     QString command;         ///< the command that captures the model of this function
 };

@@ -34,8 +34,8 @@ struct Opened {
 Result<Opened> open_file(const std::filesystem::path& path, const GraphPtr& current);
 
 /// Opens a file of this or of another machine (ssh://host/path). A file of another machine is copied to this
-/// one first. The graph of its schedule or sweep is only found if that graph was opened from the same machine
-/// before. Also fails as `fetch` does.
+/// machine first. If it is a schedule or a sweep, its graph is only found if the graph was opened from the
+/// same machine before. Fails as `open_file` and `fetch` do.
 Result<Opened> open_anywhere(const QString& path, const GraphPtr& current, const std::stop_token& stop);
 
 /// Opens the local copy (`copy_of`) of a file of another machine. The copy must exist.

@@ -17,7 +17,7 @@ struct RemoteModel {
     std::shared_ptr<QTemporaryDir> folder;
 
     /// Returns the path of a local file that has the name of the model's file and contains its beginning and
-    /// its end. If there is a file with the model's inputs, a copy of it lies next to the local file. So
+    /// its end. A copy of the file with the model's inputs, if there is one, is next to the local file. So
     /// `look_at_model` and `specs_beside` give the same results for this path as for the real file.
     QString stand_in() const;
 };

@@ -13,10 +13,11 @@ constexpr double readable_scale = 0.25;  ///< the smallest scale at which a user
 /// Several columns are only used if they enlarge the drawing by at least this factor.
 constexpr double worth_it = 1.5;
 constexpr int most_columns = 64;
-constexpr double near_cut = 0.2;  ///< largest distance of a cut from an equal division, in column heights
+constexpr double near_cut = 0.2;  ///< largest distance between a cut and the place at which it would make
+                                  ///< columns equal, in column heights
 
-/// Returns the height at which no item lies and that is nearest to `wanted`, but at most `reach` away.
-/// Returns `wanted` if there is no such height. `spans`: the top and the bottom of each item, in ascending
+/// Returns the height nearest to `wanted` at which there is no item. If there are items at all heights that
+/// are at most `reach` away, returns `wanted`. `spans`: the top and the bottom of each item, in ascending
 /// order.
 double cut_near(const std::vector<std::pair<double, double>>& spans, double wanted, double reach) {
     double best = wanted, distance = reach;

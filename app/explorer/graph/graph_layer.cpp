@@ -160,8 +160,8 @@ QRectF GraphLayer::marked_rect() const {
     return rect;
 }
 
-/// Returns an arrow at the point; -1 if there is none. If there are several, returns the arrow with the least
-/// weight, which is painted on top.
+/// Returns an arrow at most `reach` away from the point; -1 if there is none. If there are several, returns
+/// the arrow with the least weight, which is painted on top.
 int GraphLayer::edge_at(const QPointF& point, double reach) const {
     const std::vector<int> edges =
         edges_at(QRectF(point, QSizeF(0.1, 0.1)).adjusted(-reach, -reach, reach, reach));

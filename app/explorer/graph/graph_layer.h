@@ -12,7 +12,7 @@
 
 namespace rematlas::explorer {
 
-/// Says what lies under a point. At most one of `item`, `cluster` and `edge` is set; the others are -1.
+/// Says what is under a point. At most one of `item`, `cluster` and `edge` is set; the other two are -1.
 struct GraphHit {
     int item = -1;
     int cluster = -1;  ///< the frame whose title or empty inside is under the point
@@ -45,14 +45,14 @@ class GraphLayer : public QGraphicsItem {
     int marked_edge() const { return marked_edge_; }
     /// `notes`: one note for each item of the ladder.
     void set_notes(std::vector<ItemNote> notes);
-    /// Sets whether all details are painted at any zoom, as picture files need it.
+    /// Sets whether all details are painted at any zoom, as in picture files.
     void set_full_detail(bool full) { full_detail_ = full; }
 
     /// Returns the item, frame or arrow at the point. `reach`: the largest distance from which an arrow is
     /// hit, in scene coordinates.
     GraphHit hit(const QPointF& point, double reach = 4) const;
     QRectF item_rect(int item) const;
-    /// Returns the items that lie at least partly in the rectangle.
+    /// Returns the items that are at least partly in the rectangle.
     std::vector<int> items_in(const QRectF& rect) const;
     QRectF cluster_rect(int cluster) const;
     QRectF marked_rect() const;

@@ -147,7 +147,7 @@ void GraphView::zoom(double factor) {
 void GraphView::show_columns(int count) {
     const bool are_others = count != layer_->columns().count();
     layer_->set_columns(count);
-    // Leaves room on all sides, so that any item can be scrolled to the middle.
+    // The scene has margins on all sides, so that any item can be scrolled to the middle.
     scene()->setSceneRect(layer_->boundingRect().adjusted(-400, -200, 400, 400));
     if (are_others) minimap_->refresh();
 }
@@ -156,7 +156,7 @@ void GraphView::fit_width() {
     show_columns(1);
     const QRectF bounds = layer_->boundingRect();
     if (bounds.isEmpty()) return;
-    // Leaves the minimap's corner free.
+    // The minimap must not cover the graph.
     const double room = std::max(200.0, viewport()->width() - minimap_->width() - 24.0);
     const double scale = std::clamp(room / bounds.width(), 0.35, 1.1);
     const bool beside = bounds.width() * scale > viewport()->width() - 2.0 * minimap_->width() - 48.0;
@@ -168,7 +168,7 @@ void GraphView::fit_width() {
 
 void GraphView::fit_all() {
     if (!layer_->ladder()) return;
-    // Leaves room for the legend below. The minimap is hidden while the whole graph is seen.
+    // The legend must not cover the graph. The minimap is hidden while the whole graph is in view.
     const double height = std::max(100.0, viewport()->height() - legend_height_ - 12);
     show_columns(
         columns_for(layer_->ladder()->layout.size, {static_cast<double>(viewport()->width()), height}));
@@ -412,7 +412,7 @@ void GraphView::drawBackground(QPainter* painter, const QRectF& rect) {
 
 void GraphView::drawForeground(QPainter* painter, const QRectF&) {
     painter->save();
-    // The legend is laid out in pixels of the view. An exported picture may have several dots for each pixel.
+    // The legend is laid out in pixels of the view. An exported picture can have several dots for each pixel.
     const double dots = painter->worldTransform().m11() / transform().m11();
     painter->setWorldTransform(QTransform::fromScale(dots, dots));
     QtCanvas canvas(*painter);

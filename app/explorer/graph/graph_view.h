@@ -22,11 +22,12 @@ class GraphView : public QGraphicsView {
     void fit_all();
     void center_selection();
     void zoom(double factor);
-    /// Paints the whole ladder into a picture file, with all details at any zoom.
+    /// Paints the whole ladder into `target`, with all details at any zoom, for picture files.
     void render_whole(QPainter& painter, const QRectF& target);
     QSizeF whole_size() const { return layer_->boundingRect().size(); }
-    /// Moves the selection from the selected item: along an edge to the first item below (+1) or above (-1),
-    /// or to the twin (0). Selects the first item if not exactly one item is selected.
+    /// Moves the selection from the selected item along an edge of the forward or the backward chain: to the
+    /// first item that the edge leads to (+1), or comes from (-1); 0 moves it to the twin. If several items
+    /// are selected, selects the first of them; if none is, selects the first item of the ladder.
     void walk(int direction);
 
   signals:

@@ -44,7 +44,8 @@ void BackgroundJob::stop_early() {
 }
 
 void BackgroundJob::post(std::stop_token stop, Delivery delivery) {
-    // The worker is looked for in the owner's thread, because only that thread may read the list.
+    // The comparison with the current worker is made in the owner's thread, because only that thread may read
+    // `current_`.
     QMetaObject::invokeMethod(
         this,
         [this, stop = std::move(stop), delivery = std::move(delivery)] {
@@ -57,8 +58,8 @@ void BackgroundJob::complete(bool dropped, const Delivery& delivery) {
     if (!dropped) {
         current_ = nullptr;
         if (delivery) delivery();
-        // The delivery may have started the next work. Then the job is still running, and `finished` must
-        // wait.
+        // If the delivery has started the next work, the job is still running. Then `finished` is emitted
+        // after that work.
         if (!current_) emit finished(false);
     }
     join_finished();

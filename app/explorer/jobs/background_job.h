@@ -1,4 +1,4 @@
-// Runs one kind of long work in a thread other than the GUI's.
+// Runs long work of one kind in a thread that is not the GUI's thread.
 //
 //     job.start([this, graph](std::stop_token stop) {
 //         Answer answer = solve(*graph, stop);          // worker's thread
@@ -38,8 +38,8 @@ class BackgroundJob : public QObject {
     void stop_early();
     bool running() const { return current_ != nullptr; }
 
-    /// Runs `delivery` in the owner's thread, if the work with the token `stop` is still the current work at
-    /// that time. May be called from the worker's thread.
+    /// Runs `delivery` later in the owner's thread, if the work with the token `stop` is then still the
+    /// current work. May be called from the worker's thread.
     void post(std::stop_token stop, Delivery delivery);
 
   signals:

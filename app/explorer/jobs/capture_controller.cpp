@@ -196,7 +196,7 @@ void CaptureController::read_line(const QByteArray& whole) {
         emit progressed(now.words, now.fraction);
     } else if (line.startsWith("rematlas: ") || !last_words_.startsWith("rematlas: ")) {
         last_words_ = QString::fromUtf8(line).left(
-            longest_line);  // only the program's own error counts; libraries may print more after it
+            longest_line);  // only the program's own error counts; libraries can print more after it
     }
 }
 

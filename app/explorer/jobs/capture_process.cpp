@@ -6,8 +6,8 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Returns the error message in the output of the program. This is the program's own error line, because
-/// libraries may print more after it. If there is no such line, returns the last line.
+/// Returns the error message in the output of the program. This is not always the last line, because
+/// libraries can print more after the program's own error. If there is no such error, returns the last line.
 QByteArray words_of(const QByteArray& said) {
     QByteArray words;
     for (const QByteArray& line : said.split('\n')) {

@@ -23,7 +23,7 @@ QString peak_change(Bytes bytes) {
         .arg(size);
 }
 
-/// Says how the plans differ in their use of the host; empty if they do not differ in it.
+/// Says how the plans differ in their use of the host; empty if they use it equally.
 QString host_change(const Compared& compared) {
     const ScheduleDiff& found = compared.found;
     const HostUse &a = found.host_a, &b = found.host_b;

@@ -35,8 +35,8 @@ QStringList capture_words(const FunctionRequest& request);
 /// `--optimizer`. For steps that really run, see `captured_optimizers()` (capture_controller.h).
 QStringList planned_optimizers();
 
-/// The words of a text. They must have the form NAME=VALUE and are separated by commas or blanks: "batch=8,
-/// length=512". `wrong` is the first word that has another form.
+/// The words of a text such as "batch=8, length=512", which are separated by commas or blanks. `wrong` is the
+/// first word that does not have the form NAME=VALUE; empty if all have it.
 struct Keywords {
     QStringList words;
     QString wrong;

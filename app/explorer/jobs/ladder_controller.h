@@ -50,8 +50,8 @@ class LadderController : public QObject {
     int depth() const { return depth_; }
     int full_depth() const;
 
-    /// Called when the user is likely to expand this block next: the pointer is over the block, or it is
-    /// selected.
+    /// Must be called when the user is likely to expand this block next, because the pointer is over the
+    /// block or the block is selected.
     void expect(BlockId block);
 
     void cancel();  ///< cancels the layout; the picture that is shown stays

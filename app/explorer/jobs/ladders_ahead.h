@@ -1,4 +1,4 @@
-// Makes ladders that a user may request next, before a click requests them.
+// Makes ladders that a user will perhaps request next, before a click requests them.
 #pragma once
 
 #include <QObject>
@@ -11,8 +11,8 @@
 
 namespace rematlas::explorer {
 
-/// The ladders are equal to those that a click would make now, with the current schedule. One ladder is made
-/// at a time, in a thread of low priority.
+/// Each ladder is equal to the ladder that a click would make now, with the current schedule. One ladder is
+/// made at a time, in a thread of low priority.
 class LaddersAhead : public QObject {
     Q_OBJECT
   public:
@@ -20,8 +20,8 @@ class LaddersAhead : public QObject {
 
     explicit LaddersAhead(QObject* parent = nullptr);
 
-    /// Sets the ladders to make; the most likely one comes first. Drops finished ladders that are not in the
-    /// new list. Cancels a ladder that is being made unless it is the first unfinished one of the new list.
+    /// Sets the ladders to make, the most likely one first. Drops finished ladders that are not in `wanted`.
+    /// Cancels the ladder that is being made, unless it is the first unfinished ladder of `wanted`.
     void want(std::vector<ExpandedBlocks> wanted, Make make);
     void pause();  ///< stops until the next `want`, and keeps the finished ladders
     void clear();  ///< stops and forgets all ladders

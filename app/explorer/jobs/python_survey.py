@@ -71,7 +71,8 @@ def own_nodes(node):
 
 
 def looks_right(node):
-    """Says whether a function returns two or three values, such as (model, args) or (model, args, kwargs)."""
+    """Says whether a function can return two or three values, such as (model, args) or (model, args, kwargs).
+    """
     values = [one.value for one in own_nodes(node) if isinstance(one, ast.Return)]
     return any(isinstance(value, ast.Tuple) and len(value.elts) in (2, 3) for value in values)
 
@@ -118,8 +119,9 @@ def names_of_gpus():
 
 
 def graphs_for(file):
-    """Returns the path of a graph file that does not exist yet, and the paths of the graph files in its
-    folder. Uses the folder of the model's file, or the home folder if that folder is not writable."""
+    """Returns the path of a graph file that does not exist yet, and the paths of all graph files in the same
+    folder. This is the folder of the model's file, or the home folder if the model's folder is not writable.
+    """
     folder, name = os.path.split(file)
     if not os.access(folder, os.W_OK):
         folder = os.path.expanduser("~")

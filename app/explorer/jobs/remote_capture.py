@@ -36,7 +36,7 @@ def end(process):
 
 
 def is_unwanted():
-    """Waits for a moment. Says whether standard input has ended, so that the capture is no longer wanted."""
+    """Waits for a moment. Says whether standard input has ended, which means that the capture is unwanted."""
     ready, _, _ = select.select([0], [], [], BETWEEN_LOOKS)
     return bool(ready) and not os.read(0, 65536)
 

@@ -13,7 +13,7 @@ namespace rematlas::explorer {
 namespace {
 
 constexpr int no_connection = 255;  ///< exit status of ssh if ssh itself has failed
-constexpr int most_words = 500;     ///< messages of the other machine are cut to this many characters
+constexpr int most_words = 500;     ///< messages of a remote machine are cut to this many characters
 
 QString last_line(const QByteArray& said) {
     const QStringList lines = QString::fromUtf8(said).split('\n', Qt::SkipEmptyParts);

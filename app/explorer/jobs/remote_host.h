@@ -50,8 +50,8 @@ struct RemoteAnswer {
 };
 
 /// Runs a command of a POSIX shell on the host with `input` as its standard input, and waits. Ends ssh when
-/// `stop` is requested. Must not be called from the GUI's thread. Fails if ssh is not installed or cannot
-/// connect or log in, or with the error `stopped`.
+/// `stop` is requested; the error is then "stopped". Also fails if ssh is not installed, cannot connect or
+/// log in, or crashes. Must not be called from the GUI's thread.
 Result<RemoteAnswer> run_there(const RemoteHost& host, const QString& command, const QByteArray& input,
                                const std::stop_token& stop);
 

@@ -45,7 +45,7 @@ class SolveController : public QObject {
     /// Sets the machine on which solvers run from now on; nullopt for this machine.
     void set_host(std::optional<RemoteHost> host) { host_ = std::move(host); }
     const std::optional<RemoteHost>& host() const { return host_; }
-    /// Asks the solver for its best schedule so far, which is still delivered.
+    /// Ends the solver early. Its best schedule so far is delivered as the result.
     void finish_early();
     /// Says whether `finish_early` was called for the last solve.
     bool was_finished_early() const { return was_finished_early_; }

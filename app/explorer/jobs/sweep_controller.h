@@ -43,8 +43,8 @@ class SweepController : public QObject {
   signals:
     void started();
     void changed();
-    /// Emitted for each new point, with its steps. Also emitted for an earlier point that is improved by a
-    /// schedule found at another budget.
+    /// Emitted for each new point, with its steps. At the end of the sweep emitted again for all points, some
+    /// of which now have a better schedule that was found for another budget.
     void point_found(const rematlas::explorer::SweptPoint& found);
     void progressed(int done, int total);
     void failed(const QString& message);

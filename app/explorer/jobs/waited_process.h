@@ -6,8 +6,8 @@
 
 namespace rematlas::explorer {
 
-/// Waits until the process has ended. The process must have been started. If `stop` is requested first, kills
-/// the process and returns false. Must not be called from the GUI's thread.
+/// Waits until the process, which must have been started, has ended, and returns true. If `stop` is requested
+/// before the end, kills the process and returns false. Must not be called from the GUI's thread.
 inline bool is_over_before(QProcess& process, const std::stop_token& stop) {
     // Two times in milliseconds: between two checks of `stop`, and for a killed process to end.
     constexpr int between_looks = 50, to_die = 2000;

@@ -19,8 +19,8 @@ struct Ladder {
                     ///< blocks
     BlockView view;
     Layout layout;
-    IdVector<OpId, int> item_of;        ///< for each op, the item that shows it or the collapsed block around
-                                        ///< it
+    IdVector<OpId, int> item_of;        ///< for each op, the item that shows the op or a collapsed block
+                                        ///< around it
     IdVector<BlockId, int> cluster_of;  ///< for each block, its frame; -1 if the block is not expanded
 };
 using LadderPtr = std::shared_ptr<const Ladder>;

@@ -22,7 +22,7 @@ struct BlockFacts {
     int ops = 0;
     Bytes made;                    ///< bytes of all outputs, if each op runs once
     Nanoseconds time;              ///< time of all ops, if each op runs once
-    int repeats = 1;               ///< number of blocks with this structure, including this one
+    int repeats = 1;               ///< number of blocks with this structure, including this block
     OpId first, last;              ///< first and last op in execution order; invalid for an empty block
     Phase phase = Phase::forward;  ///< phase of its first op
 };
@@ -56,7 +56,7 @@ using GraphPtr = std::shared_ptr<const LoadedGraph>;
 GraphPtr prepare_graph(Graph graph, std::string text, std::filesystem::path path);
 
 /// Returns a copy of the graph that is grouped into the blocks of `partition`, or into its own blocks if
-/// `partition` is null. Cost: a copy of the graph and a call of `decompose`.
+/// `partition` is nullopt. Cost: a copy of the graph and a call of `decompose`.
 GraphPtr in_blocks_of(const LoadedGraph& graph, std::optional<Partition> partition);
 
 /// Reads, validates and prepares a graph file. The error message is one line that names the file.

@@ -24,8 +24,8 @@ struct LoadedSchedule {
     std::filesystem::path path;  ///< empty if the schedule was solved here and is not saved yet
 
     Decisions decisions;           ///< the number of runs of each op, and the decision for each tensor
-    IdVector<OpId, Decision> ops;  ///< for each op: offload if one of its outputs is offloaded, else a
-                                   ///< decision by its number of runs
+    IdVector<OpId, Decision> ops;  ///< for each op: offload if one of its outputs is offloaded, else
+                                   ///< recompute if the op runs several times, else keep
     IdVector<OpId, std::vector<int>> steps_of;  ///< for each op, the indices of the steps that run it
     Nanoseconds extra_time;                     ///< time of all runs except the first run of each op
     int reruns = 0;

@@ -11,7 +11,7 @@ namespace rematlas::explorer {
 /// Returns "CUDA", with the names of the GPUs if they are known: "CUDA: NVIDIA H200 (8 of them)".
 QString cuda_title(const QStringList& gpus);
 
-/// Adds the profiles below a separator. Each has "meta" as its data in the list.
+/// Adds the profiles below a separator. Each entry has the data "meta".
 void add_profiles(QComboBox& devices);
 
 /// Returns the name of the chosen profile; empty if the choice is no profile.

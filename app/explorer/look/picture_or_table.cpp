@@ -128,8 +128,8 @@ void PictureOrTable::place() {
 
 /// Shows a frame around the picture when it gets the focus by the keyboard.
 bool PictureOrTable::eventFilter(QObject* object, QEvent* event) {
-    // The picture's size hint has changed. This widget has no layout that would tell the dock, so it must
-    // tell the dock itself.
+    // A LayoutRequest means that the picture's size hint has changed. This widget has no layout that would
+    // tell the dock, so it must tell the dock itself.
     if (object == picture_ && event->type() == QEvent::LayoutRequest) updateGeometry();
     if (object != painted_) return QWidget::eventFilter(object, event);
     if (event->type() == QEvent::FocusIn || event->type() == QEvent::FocusOut) {

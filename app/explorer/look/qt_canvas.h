@@ -10,8 +10,8 @@
 namespace rematlas::explorer {
 
 /// Draws in the painter's coordinates. The painter must be active and outlive the canvas. `smooth` draws
-/// smooth edges; they take time, and nobody sees them if everything is small. Groups and their tooltips do
-/// nothing, because views find out themselves what is under the pointer.
+/// smooth edges; they take time, and nobody sees them if everything is small. `begin` and `end` do nothing,
+/// because views have tooltips of their own.
 class QtCanvas final : public Canvas {
   public:
     explicit QtCanvas(QPainter& painter, bool smooth = true);

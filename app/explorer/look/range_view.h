@@ -1,4 +1,4 @@
-// A view of a picture over an axis. It shows a part of the axis.
+// A view that shows a picture over a part of an axis.
 //
 // Wheel: zoom at the pointer. Drag: pan. Click: put the cursor there. Double click: show all.
 #pragma once
@@ -35,7 +35,7 @@ class RangeView : public QWidget {
     virtual void click(double at, const QMouseEvent& release) = 0;
 
     const ShownRange& shown() const { return shown_; }
-    /// Shows the whole axis, also of an empty view.
+    /// Shows the whole axis, even if the view is empty.
     void reset_range();
     /// Returns the value of the axis at `x` on the screen. May only be called while the view is not empty.
     double at_of(double x) const;

@@ -28,8 +28,8 @@ class ShownRange {
     /// width`.
     double at(double x, double left, double width) const { return from_ + (x - left) / width * span(); }
 
-    /// Must be called when the mouse button goes down (`press`), and when the mouse moves afterwards
-    /// (`drag`). `drag` moves the shown part. It returns false while the movement may still be a click.
+    /// `press` must be called when the mouse button is pressed, and `drag` when the mouse moves afterwards.
+    /// `drag` moves the shown part, and returns false as long as the movement is short enough for a click.
     void press(double x);
     bool drag(double x, double width);
     bool dragged() const { return dragged_; }

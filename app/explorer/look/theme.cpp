@@ -35,7 +35,7 @@ class Changes : public QObject {
     std::vector<std::pair<QPointer<QObject>, std::function<void()>>> listeners;
 
     void tell() {
-        // Uses indices, because a listener may add listeners.
+        // Uses indices, because a listener can add listeners to the list.
         for (std::size_t i = 0; i < listeners.size(); ++i)
             if (listeners[i].first) listeners[i].second();
         std::erase_if(listeners, [](const auto& listener) { return !listener.first; });

@@ -1,5 +1,5 @@
 // A table of the tensors that are in memory at the cursor; at the peak if there is no cursor. Each row is a
-// tensor or a module.
+// tensor, the workspace of the op that runs, or a module.
 #pragma once
 
 #include <QAbstractTableModel>

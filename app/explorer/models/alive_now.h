@@ -19,7 +19,7 @@ struct AliveTensor {
     int born = -1;  ///< the step that made it or copied it back; -1 if it was there at the beginning
     int dies = -1;  ///< the step that frees it or writes over it; -1 if it stays until the end
     int next = -1;  ///< the next step that reads it, the current step included; -1 if there is none
-    int life = -1;  ///< index into the list of lifetimes in `TensorLifetimes`
+    int life = -1;  ///< index into `TensorLifetimes::lifetimes_`
 };
 
 struct Alive {
@@ -39,8 +39,8 @@ class TensorLifetimes {
     /// and their inputs.
     explicit TensorLifetimes(const LoadedSchedule& schedule);
 
-    /// Returns the tensors that are alive during a step. During a run step, their bytes and the workspace add
-    /// up to the bytes that the simulator reports. Cost: linear in the lifetimes.
+    /// Returns the tensors that are alive during a step. If the step runs an op, their bytes and the
+    /// workspace add up to the bytes that the simulator reports. Cost: linear in the lifetimes.
     Alive during(int step) const;
 
     /// Returns the steps that read the tensor during the period `alive`, ascending.
@@ -62,7 +62,7 @@ class TensorLifetimes {
 
     const LoadedSchedule& schedule_;
     std::vector<Lifetime> lifetimes_;
-    /// Index into `lifetimes_`, or -1; only used while the lifetimes are made
+    /// For each tensor: index into `lifetimes_`, or -1; only used while the lifetimes are made
     IdVector<TensorId, int> current_;
     IdVector<TensorId, char> is_result_;
 };

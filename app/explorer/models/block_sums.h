@@ -7,7 +7,7 @@ namespace rematlas::explorer {
 
 struct BlockSum {
     Bytes at_peak;        ///< bytes of the block's tensors that are held at the peak of the range
-    DecisionShares made;  ///< bytes of all outputs of the block's ops, summed for each decision
+    DecisionShares made;  ///< bytes of the outputs of the block's ops: a sum for each decision
     Nanoseconds extra;    ///< time of the reruns within the range
     int reruns = 0;       ///< number of reruns within the range
 };

@@ -13,7 +13,7 @@
 
 namespace rematlas::explorer {
 
-/// The value of a cell, and the text of the cell if the text does not follow from the value and the unit.
+/// The value of a cell, and its text if the text cannot be derived from the value and the column's unit.
 struct Figure {
     Figure() = default;  ///< an empty cell
     Figure(const QString& words) : value(words) {}

@@ -1,4 +1,4 @@
-// Shows a number of each item of the ladder graph as a colour, on a scale from small to large numbers.
+// Shows each item of the ladder graph in a colour that stands for a number, such as the item's time.
 #pragma once
 
 #include <QString>

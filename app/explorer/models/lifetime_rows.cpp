@@ -18,7 +18,7 @@ double weight_of(const LifetimeBar& bar, LifetimeOrder order) {
     return order == LifetimeOrder::bytes ? bytes : bytes * bar.idle();
 }
 
-/// If the tensor's bar is not among the first `most` bars, exchanges it with the last one of these bars.
+/// If the tensor's bar is not among the first `most` bars, exchanges it with the last bar among them.
 void bring_forward(std::vector<LifetimeBar>& bars, TensorId tensor, std::size_t most) {
     if (!tensor.valid() || bars.size() <= most || most == 0) return;
     const auto found = std::find_if(bars.begin() + static_cast<std::ptrdiff_t>(most), bars.end(),

@@ -21,7 +21,7 @@ struct LifetimeQuestion {
     StepRange range = {};
     LifetimeOrder order = LifetimeOrder::bytes;
     int part = -1;           ///< index into `LifetimeRows::parts`; -1 for all parts
-    TensorId always = {};    ///< this tensor gets a bar even if the order would leave it out
+    TensorId always = {};    ///< a tensor that has a bar even if the order would leave it out
     std::size_t most = 200;  ///< maximum number of bars; the tensors without a bar are summed up
 };
 
@@ -35,9 +35,9 @@ class LifetimeRows {
     /// workspace.
     const QStringList& parts() const { return parts_; }
 
-    /// Returns the bars, and the summed bytes of the tensors without a bar. Bars and sum together have the
-    /// bytes of all tensors of the question's part, or `Alive::total` if the question is about all parts.
-    /// Cost: linear in the lifetimes.
+    /// Returns the bars, and the sum of the bytes of the tensors without a bar. The bytes of the bars and
+    /// this sum add up to all bytes of the question's part, or to `Alive::total` if the question is about all
+    /// parts. Cost: linear in the lifetimes.
     LifetimeBars at(const LifetimeQuestion& question) const;
 
   private:

@@ -1,4 +1,4 @@
-// The tensors that are held at the cursor as a table. Each row is a tensor and has the data of its bar.
+// The tensors that are held at the cursor as a table. Each row has the data of one bar.
 #pragma once
 
 #include "app/explorer/models/figures_table.h"

@@ -58,7 +58,7 @@ class PinList : public QAbstractListModel {
 std::string pattern_of(const LoadedGraph& graph, const Selected& selected);
 
 /// Returns `pattern_of` with a star in place of each number in the path, so that the pattern means all layers
-/// instead of one layer. Returns an empty pattern if it would pin no more ops.
+/// instead of one layer. Returns an empty pattern if this would not pin more ops than `pattern_of`.
 std::string pattern_of_all_like(const LoadedGraph& graph, const Selected& selected);
 
 }  // namespace rematlas::explorer

@@ -1,4 +1,4 @@
-// Sorts the plans. Hides the plans that sweeps found, which are many, until the user asks for them.
+// Sorts the plans. Until the user asks for them, hides the plans of sweeps, because they are many.
 #pragma once
 
 #include <QSortFilterProxyModel>

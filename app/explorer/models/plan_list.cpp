@@ -20,7 +20,7 @@ constexpr std::pair<PlanRow::Origin, std::string_view> kOrigins[] = {
     {PlanRow::Origin::opened, "opened"},
     {PlanRow::Origin::best_so_far, "best so far"}};
 
-/// Returns the name for this number. From 0 on the names are A, B .. Z, AA, AB ..
+/// Returns the name with this number. The names are, from number 0 on: A, B .. Z, AA, AB ..
 QString letters(int number) {
     QString name;
     for (; number >= 0; number = number / 26 - 1) name.prepend(QChar('A' + number % 26));
@@ -127,14 +127,14 @@ int PlanList::swept_twin(const Schedule& schedule) const {
     return found == plans_.end() ? none : static_cast<int>(found - plans_.begin());
 }
 
-/// Says whether two plans may be points of one curve of a sweep. Compares their copies and links.
+/// Says whether two plans can be points of one curve of a sweep, judged by their copies and links.
 bool copy_alike(const Schedule& a, const Schedule& b) {
     const auto over = [](const Schedule& plan) { return plan.bound ? plan.bound->over : std::nullopt; };
     return a.host_peak.has_value() == b.host_peak.has_value() && a.links == b.links && over(a) == over(b);
 }
 
-/// Returns the row of a sweep's plan that `schedule` may replace; `none` if there is none. Such a plan is not
-/// starred, and has the solver, budget and copies of `schedule`.
+/// Returns the row of the sweep's plan that `schedule` replaces: a plan that is not starred, and has the
+/// solver, budget and copies of `schedule`. Returns `none` if there is no such plan.
 int PlanList::swept_at(const Schedule& schedule) const {
     const auto same = [&](const PlanRow& other) {
         return other.origin == PlanRow::Origin::swept && !other.starred &&
@@ -255,7 +255,7 @@ QString PlanList::swept_name(const Schedule& schedule) {
     return tr("%1 at %2").arg(text(schedule.solver), bytes_text(schedule.budget));
 }
 
-/// Returns the first letter that is the name of no plan, now or earlier.
+/// Returns the first letter that is not the name of a plan in the list or of a removed plan.
 QString PlanList::next_name() const {
     for (int number = 0;; ++number) {
         const QString name = letters(number);

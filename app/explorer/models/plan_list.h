@@ -56,8 +56,8 @@ class PlanList : public QAbstractTableModel {
     /// point is starred. A schedule that a sweep finds at several budgets gets only one row, with the
     /// smallest of these budgets.
     int add(Schedule schedule, PlanRow::Origin origin, const std::filesystem::path& file = {});
-    void clear();  ///< removes all plans, for another graph; afterwards no plan is shown; does not emit
-                   ///< `shown_changed`
+    void clear();  ///< removes all plans, before another graph is shown; does not emit `shown_changed`,
+                   ///< although no plan is shown afterwards
     /// Adds plans of earlier work at the end of the list. Does not emit `plan_added`, because they are not
     /// new. If plans have equal names, which can happen when two windows have one graph open, later plans get
     /// a number.
@@ -89,7 +89,7 @@ class PlanList : public QAbstractTableModel {
 
   signals:
     void plan_added(int row);    ///< also emitted when a removed plan comes back
-    void plan_renamed(int row);  ///< emitted when its name or its star has changed
+    void plan_renamed(int row);  ///< emitted when the plan's name or star has changed
     void plan_removed(const QString& key);
     void shown_changed();
 

@@ -45,7 +45,7 @@ class MakingAgain {
 
     bool is_stale(std::int32_t t) const { return begun_ && pinned_.made_again[TensorId(t)] && !fresh_[t]; }
 
-    /// Says whether the tensor is held at the current position of the original sequence.
+    /// Says whether the tensor is held at the current position of the sequence without the new reruns.
     bool is_held(std::int32_t t) {
         auto& next = next_[t];
         while (next < events_[t].size() && events_[t][next].at < at_) ++next;

@@ -28,8 +28,8 @@ Idle idle_of(const LoadedSchedule& schedule, std::span<const OpId> ops);
 /// Says how long some ops wait for copies or host runs before they run.
 struct Waiting {
     Nanoseconds time;
-    /// The tensor of the longest wait. Invalid if no op waits, if the longest wait is for a host run, or if
-    /// all waits are for copies of the previous step
+    /// The tensor of the longest wait, without waits for copies that the previous training step began.
+    /// Invalid if there is no such wait, or if this wait is for a host run
     TensorId tensor;
 };
 Waiting waiting_of(const LoadedSchedule& schedule, std::span<const OpId> ops);
@@ -48,10 +48,10 @@ struct WhatIf {
 /// Changes the decision about the ops of a pin. A pin that keeps removes the reruns of the ops, and the runs
 /// that only these reruns need. A pin that recomputes adds reruns that make the pinned tensors right before
 /// ops read them after the loss. For the inputs of these reruns there are two alternatives: hold them longer,
-/// or recompute those inputs that are not held. The result is the alternative that exceeds the budget less
-/// (without a budget: that has the smaller peak), or the faster alternative if both are equal in this. Fails
-/// as `pinned_ops` does, or if the schedule has copies to the host. Cost: linear in the steps, about 10 ms at
-/// 10,000 ops.
+/// or recompute the inputs that are not held. The result is the alternative that exceeds the budget less
+/// (without a budget: that has the smaller peak), or the faster alternative if neither is better in this
+/// respect. Fails as `pinned_ops` does, or if the schedule has copies to the host. Cost: linear in the steps,
+/// about 10 ms at 10,000 ops.
 Result<WhatIf> what_if(const LoadedSchedule& schedule, const Pin& pin);
 
 }  // namespace rematlas::explorer

@@ -38,8 +38,8 @@ int fastest(const PlanList& plans, const LoadedGraph& graph, const Question& que
     return found == rows.end() ? PlanList::none : *found;
 }
 
-/// Says whether a budget field that is set to `bytes` shows `limit` or the text of `limit`. The field rounds
-/// up.
+/// Says whether `limit` is the value to which the budget field rounds `bytes` up, or is shown by the field as
+/// the same text.
 bool is_rounded_to(Bytes bytes, Bytes limit) {
     const QString rounded = precise_bytes(bytes);
     const Result<Bytes> shown = parse_bytes(rounded.toStdString());
@@ -75,7 +75,7 @@ QString copies_left_out(const LoadedGraph& graph, const Question& question) {
                                                    : FitWords::tr("That is without copies to the host.");
 }
 
-/// Says why a solver may find a faster plan for the question; empty if no reason is known.
+/// Says why a solver could find a faster plan for the question; empty if no reason is known.
 QString why_solve(const LoadedGraph& graph, const Schedule& plan, const Question& question) {
     const Bytes made_for = plan.budget, limit = question.budget;
     if (!is_rounded_to(made_for, limit)) {
@@ -105,8 +105,8 @@ void describe_plan(FitAnswer& answer, const LoadedGraph& graph, const PlanRow& p
             : FitWords::tr("Needs %1, fits %2 with plan %3: %4 time")
                   .arg(needs, room, plan.name, overhead_text(overhead));
     Question asked = question;
-    // The budget field rounds the plan's budget up. A question for the rounded budget then means the plan's
-    // budget.
+    // The budget field rounds the plan's budget up. A question about the rounded budget is meant for the
+    // plan's budget.
     if (is_rounded_to(plan.schedule->budget, question.budget)) asked.budget = plan.schedule->budget;
     const std::optional<double> bound = known.bound(asked);
     const bool is_fastest = bound && is_none(gap_above(overhead, *bound));

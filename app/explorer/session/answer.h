@@ -26,7 +26,7 @@ struct FitAnswer {
     QString headline;           ///< the answer in one line
     QString detail;             ///< a second line: why, or what to do
     int plan = PlanList::none;  ///< row of the fastest plan that fits; `none` if no plan fits
-    bool can_solve = false;     ///< whether a solver may find a faster plan, or a first plan, for the budget
+    bool can_solve = false;  ///< whether a solver could find a faster plan, or a first plan, for the budget
 };
 
 /// Returns the answer to a question. Considers only plans that keep the budget, the copies and the pins of

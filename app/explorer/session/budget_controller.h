@@ -19,15 +19,15 @@ class BudgetController : public QObject {
 
     /// Sets a new range. The budget starts at 60 % of the step's peak or at `smallest`, whichever is larger.
     void set_range(Bytes smallest, const StepBytes& step);
-    /// Sets the smallest budget that is known to work. A budget that the user has set stays. A budget that
-    /// the user has not set moves to the middle of the range if it is below `smallest`.
+    /// Sets the smallest budget that is known to work. If the user has not set a budget yet, and the budget
+    /// is below `smallest`, the budget becomes the middle of the range.
     void set_smallest(Bytes smallest);
 
     /// Parses a text such as "2GiB", "60 %", "60% of activations" or "123456". If the text is no budget,
     /// returns false, sets `error` and keeps the budget.
     bool set_text(const QString& text);
-    /// Moves the slider. The text becomes a size with four digits. The size is rounded up, so that the
-    /// slider's left end remains feasible.
+    /// Moves the slider. The text becomes a size with four digits, rounded up, so that at the left end of the
+    /// slider the budget is not below the smallest known budget.
     void set_slider(int position);
     void set_budget(Bytes budget);
 

@@ -7,8 +7,8 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Makes a sweep of the points that earlier sweeps found. Each solver with its copies becomes a curve. Plans
-/// with pins are left out, because other bounds hold for them.
+/// Makes a sweep of the points that earlier sweeps found, with a curve for each solver and each kind of
+/// copies. Plans with pins are left out, because other bounds hold for them.
 Sweep swept_before(const LoadedGraph& graph, const std::vector<PlanRow>& plans) {
     Sweep sweep{graph.graph.name, graph.graph.sha256, {}};
     for (const PlanRow& plan : plans) {
@@ -39,7 +39,8 @@ QString text_of_path(const std::filesystem::path& path) {
     return QString::fromStdString(path.string());
 }
 
-constexpr auto kTimeForAPoint = std::chrono::seconds(10);  // limit of a solve for a point without steps
+constexpr auto kTimeForAPoint = std::chrono::seconds(10);  // time limit of the solver for a point without
+                                                           // steps
 
 /// Says whether the plan fits the budget of `left`, is at least as fast and has the same pins.
 bool serves_as_well(const Schedule& plan, const Schedule& left) {
@@ -139,7 +140,7 @@ void Session::open_next() {
 void Session::take(Opened opened) {
     if (opened.graph)
         set_graph(opened.graph, opened.all_kept, keeps_plans_ ? std::move(opened.kept) : KeptPlans());
-    // The user may have chosen another partition while the file was read.
+    // Perhaps the user has chosen another partition while the file was read.
     if (graph_ && graph_->partition != partition_) set_partition(partition_);
     if (opened.schedule) {
         if (opened.schedule->schedule.budget.value > 0) budget.set_budget(opened.schedule->schedule.budget);
@@ -206,8 +207,8 @@ void Session::open_journal() {
     if (keeps_plans_) journal.open(journal_path(graph_->path), graph_->graph.sha256);
 }
 
-/// Called when the graph's file has changed. The session file holds plans of the graph in this file. So plans
-/// are only written while the graph's file contains the open graph.
+/// Called when the graph's file has changed. The session file next to it is for plans of the graph that the
+/// graph's file contains. So plans are only written while this is the open graph.
 void Session::follow_file() {
     if (!graph_) return;
     if (watch.state() != GraphWatch::State::same) return journal.open({}, {});

@@ -66,8 +66,8 @@ class Session : public QObject {
     /// plan in the list.
     void set_schedule(SchedulePtr schedule, PlanRow::Origin origin = PlanRow::Origin::solved);
     /// Shows the plan. If the plan has a budget and is not the step without recomputation, sets the budget to
-    /// the plan's budget. Emits `plan_chosen`, after which the box of copies takes over the plan's copies if
-    /// there are any. Does nothing for `PlanList::none`.
+    /// the plan's budget. Emits `plan_chosen`; the box of copies then takes over the plan's copies if there
+    /// are any. Does nothing for `PlanList::none`.
     void choose_plan(int row);
     /// Shows the schedule of a sweep's point, or solves for its budget if the point has no steps.
     void show_point(const SweptPoint& found);

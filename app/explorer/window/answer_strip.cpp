@@ -10,8 +10,8 @@
 namespace rematlas::explorer {
 namespace {
 
-/// In a strip narrower than this (pixels) the title is hidden and the list of cards is shortened, so that the
-/// words have room.
+/// In a strip narrower than this (pixels) the title is hidden and the list of cards is narrow, so that enough
+/// width is left for the answer.
 constexpr int narrow_strip = 1000;
 constexpr int narrow_card = 150;
 
@@ -101,7 +101,7 @@ void AnswerStrip::choose(int index) {
 void AnswerStrip::refresh() {
     if (!session_.graph()) return;
     if (const QString error = session_.budget.error(); !error.isEmpty()) {
-        // The answer for the previous budget is removed, because nobody asks for it any more.
+        // The error replaces the answer for the previous budget.
         headline_->setText(tr("The budget cannot be read"));
         detail_->setText(error);
         action_->hide();

@@ -160,7 +160,7 @@ void CaptureDialog::accept() {
         return;
     }
     hide();
-    capture_.cancel();  // ends a capture of another dialog; must come before the connections
+    capture_.cancel();  // ends a capture of another dialog, before this dialog listens to signals
     connect(&capture_, &CaptureController::failed, this, &CaptureDialog::show_failure);
     connect(&capture_, &CaptureController::captured, this, &CaptureDialog::take_result);
     connect(&capture_, &CaptureController::finished, this, &CaptureDialog::conclude);

@@ -21,8 +21,8 @@ class CaptureDialog : public QDialog {
     Q_OBJECT
   public:
     void accept() override;
-    /// Shows the dialog again after a failure, with its reason. A folded part has the traceback through the
-    /// user's program.
+    /// Shows the dialog again after a failure, with the reason of the failure. A folded part of the dialog
+    /// has the traceback through the user's program.
     void show_failure(const QString& message, const QString& traceback);
 
   protected:
@@ -51,7 +51,7 @@ class CaptureDialog : public QDialog {
     /// Says that the graph file will be on the machine of the model. `proposed`: the path that is used if
     /// none was typed. `known`: the graph files that exist there.
     void set_host(const RemoteHost& host, const QString& proposed, const QStringList& known);
-    /// Says whether the user has allowed to replace the graph file.
+    /// Says whether the user has agreed that the graph file replaces an existing file.
     bool may_replace() const { return !overwrite_.isEmpty() && graph_file() == overwrite_; }
     QLineEdit& graph_field() { return *output_; }
     /// Returns the path that was typed. For another machine the path is made absolute: a relative path starts
@@ -59,7 +59,7 @@ class CaptureDialog : public QDialog {
     QString graph_file() const;
     /// Makes the dialog higher if its texts need more lines than before.
     void fit_height();
-    /// Shows an error with a folded traceback. Shows none if `words` is empty.
+    /// Shows an error with a folded traceback. Removes the error if `words` is empty.
     void show_error(const QString& words, const QString& traceback = {});
 
   private:
@@ -77,9 +77,9 @@ class CaptureDialog : public QDialog {
     QToolButton *where_, *browse_;
     QPlainTextEdit* traceback_;
     bool is_waiting_ = false;         ///< whether a capture starts as soon as `is_asking` is false
-    QString overwrite_;               ///< an existing graph file that the user has allowed to replace
+    QString overwrite_;               ///< an existing graph file that may be replaced: the user has agreed
     std::optional<RemoteHost> host_;  ///< the machine of the graph file; nullopt for this machine
-    QString folder_there_;            ///< on another machine: folder of a graph file with a relative path
+    QString folder_there_;            ///< on another machine: the folder in which relative paths start
     QStringList known_there_;
 };
 

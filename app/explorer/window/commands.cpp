@@ -50,8 +50,8 @@ QString keys_text(const QList<QKeySequence>& keys) {
 void MainWindow::show_commands() {
     std::map<const QAction*, QString> panels;
     for (const auto& [id, dock] : docks_) panels[dock->toggleViewAction()] = dock->windowTitle();
-    // A command that shows a panel gets a name with a verb: the panel's name alone would read like an action
-    // in the panel.
+    // A command that shows a panel has a verb in its name: the panel's name alone, such as "Solve", would
+    // sound like an action in the panel.
     const auto name_of = [&](const QAction& action) {
         const auto panel = panels.find(&action);
         if (const QVariant name = action.property("command"); name.isValid()) return name.toString();

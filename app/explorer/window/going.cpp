@@ -10,8 +10,8 @@ namespace {
 
 constexpr const char* graph_id = "graph";
 
-/// Returns the widget in a view that gets the focus. This is the view's picture or table, else its list, else
-/// its first control.
+/// Returns the widget that gets the focus when a user goes to the view: the view's picture or table, else its
+/// list, else its first control.
 QWidget* focus_target(QWidget& view) {
     auto* both = qobject_cast<PictureOrTable*>(&view);
     if (both && both->focusProxy()->isVisible()) return both->focusProxy();

@@ -27,7 +27,7 @@ using About = MessageBar::About;
 /// In a window smaller than this (pixels), neighbouring docks become tabs of one place.
 constexpr int narrow_width = 1300, narrow_height = 960;
 constexpr int longest_wait = 2000;  ///< milliseconds that a solver gets to return its best schedule
-/// In a window lower than this (pixels) the toolbar is hidden. Its actions are in the menus, too.
+/// In a window less high than this (pixels) the toolbar is hidden. Its actions are in the menus, too.
 constexpr int low_height = 640;
 
 /// Returns the version of saved layouts. Layouts of another version are ignored. A new dock gives a new
@@ -55,7 +55,7 @@ MainWindow::MainWindow(QSettings* settings, QWidget* parent)
                    QMainWindow::AllowNestedDocks);
     setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
     setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
-    // A page that is not shown must not claim room that docks need.
+    // The size of a page that is not shown must not take space from the docks.
     for (QWidget* page : {static_cast<QWidget*>(welcome_), static_cast<QWidget*>(graph_or_table_)})
         page->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Ignored);
     pages_->addWidget(welcome_);
@@ -111,8 +111,8 @@ void MainWindow::arrange_docks() {
     const struct {
         const char *first, *second;
         std::vector<const char*> more;
-        /// Whether the docks `more` are always tabs of one place with `first`. If false, they are with
-        /// `second` in a window that is not narrow
+        /// true: the docks `more` are always tabs beside `first`; false: they are tabs beside `second`, and
+        /// in a narrow window beside `first`
         bool more_with_first;
         Qt::Orientation apart;
     } neighbours[] = {{"plans", "blocks", {}, false, Qt::Vertical},
@@ -162,7 +162,7 @@ void MainWindow::bring_docks_back() {
     if (hidden_layout_.isEmpty()) return;
     restoreState(hidden_layout_, layout_version());
     hidden_layout_.clear();
-    answer_bar_->show();  // the saved layout hides the bar, because it was hidden at that time
+    answer_bar_->show();  // `hidden_layout_` hides the bar, which was hidden when the layout was saved
     if (has_own_layout_) return;
     layout()->activate();  // updates the current sizes, from which the new sizes are computed
     resize_docks();
@@ -183,8 +183,8 @@ void MainWindow::restore_default_layout() {
 
 void MainWindow::resize_docks() {
     // Sizes are shares of the window. The middle gets half of the width. Views over time get two fifths of
-    // the height, or more if they are tabs of one place. Peak and time of a plan are visible at any window
-    // size.
+    // the height, or more if they are tabs of one place. The left side has at least 264 pixels, so that the
+    // peak and the time of a plan are visible.
     resizeDocks({docks_["blocks"], docks_["solve"]}, {std::max(width() * 7 / 25, 264), width() * 5 / 24},
                 Qt::Horizontal);
     resizeDocks({docks_["plans"], docks_["blocks"]}, {height() / 4, height() * 7 / 20}, Qt::Vertical);
@@ -205,7 +205,7 @@ void MainWindow::showEvent(QShowEvent* event) {
         has_own_layout_ = restoreState(settings_->value(setting("layout")).toByteArray(), layout_version());
     }
     if (!session_.graph()) hide_docks();
-    // The bar is shown or hidden here, because the saved layout may have it in the wrong state.
+    // The bar is shown or hidden here, because the saved layout can have it in the wrong state.
     answer_bar_->setVisible(session_.graph() != nullptr);
 }
 

@@ -153,8 +153,7 @@ class MainWindow : public QMainWindow {
     GraphPage* graph_page_;
     PictureOrTable* graph_or_table_;
     std::map<QString, QDockWidget*> docks_;
-    std::map<QString, QWidget*> views_;  ///< the views in the docks; a view with a table is here without the
-                                         ///< table
+    std::map<QString, QWidget*> views_;  ///< the views in the docks; for a PictureOrTable, the picture in it
     QByteArray default_layout_;
     /// The layout of the docks, kept while the welcome page hides them. It is empty while they are shown
     QByteArray hidden_layout_;

@@ -12,9 +12,9 @@ QStringList OpenDialog::ask(QWidget* parent, const QString& title, const QString
     return dialog.exec() == QDialog::Accepted ? dialog.selectedFiles() : QStringList();
 }
 
-/// Accepts a typed path. While a path is typed, Qt selects the folders of this path that are in its list. If
-/// a folder stayed selected, Qt would open the folder instead of the file, and clear the path. So the
-/// selection is cleared first.
+/// Accepts a typed path. While a path is typed, Qt selects folders of the path in its list. If a folder
+/// stayed selected, Qt would open the folder instead of the file, and clear the path. So the selection is
+/// cleared first.
 void OpenDialog::accept() {
     const auto* typed = findChild<QLineEdit*>("fileNameEdit");  // null if the desktop's dialog is shown
     auto* list = findChild<QListView*>("listView");

@@ -10,7 +10,7 @@ struct ScreenshotRequest {
     QStringList files;
     QString picture;  ///< path of the .png file
     QString dock;     ///< empty for the whole window; `graph` for the middle; else the name of a dock
-    QString size;     ///< for example "1600x1000", which is used if `size` is empty
+    QString size;     ///< size of the window in pixels, for example "1200x800"; empty for "1600x1000"
     QString theme = QStringLiteral("light");  ///< or "dark"
 };
 

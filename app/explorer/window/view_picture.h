@@ -8,8 +8,8 @@
 
 namespace rematlas::explorer {
 
-/// Writes SVG, PNG (with two pixels for each pixel of the window) or PDF, according to the ending of the
-/// path. Fails for another ending, or if the file cannot be written. Never leaves a part of a file.
+/// Writes SVG, PNG (two by two pixels for each pixel of the window) or PDF, according to the ending of the
+/// path. Fails for another ending, or if the file cannot be written. Writes the whole file or nothing.
 Result<void> write_view_picture(GraphView& view, const std::filesystem::path& path);
 
 }  // namespace rematlas::explorer

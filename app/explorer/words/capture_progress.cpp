@@ -57,7 +57,7 @@ QString words_for_time_taken(qint64 milliseconds) {
 CaptureProgress::State CaptureProgress::at(const QString& stage, double fraction, qint64 elapsed) {
     const auto* const known = std::find_if(stages.begin(), stages.end(),
                                            [&](const CaptureStage& one) { return stage == one.name; });
-    const bool is_known = known != stages.end();  // a newer runtime may report other stages
+    const bool is_known = known != stages.end();  // a newer runtime can report other stages
     words_ = is_known ? QCoreApplication::translate("CaptureProgress", known->words) : stage;
     if (is_known && fraction >= 0) {
         const double within = std::min(fraction, 1.0);

@@ -13,8 +13,8 @@ bool is_word_start(const QString& name, int at) {
     return at == 0 || !name[at - 1].isLetterOrNumber() || (name[at - 1].isLower() && name[at].isUpper());
 }
 
-/// Returns the score of one word: the best score over all places in the name at which its letters can be
-/// found. Uses dynamic programming. Cost: the product of the lengths.
+/// Returns the score of one word: the best score over all ways to find its letters in the name, in their
+/// order. Uses dynamic programming. Cost: the product of the lengths.
 int word_score(const QString& word, const QString& name) {
     constexpr int none = -1;
     std::vector<int> best(static_cast<std::size_t>(name.size()), none), before;

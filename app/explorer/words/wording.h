@@ -13,8 +13,8 @@ namespace rematlas::explorer {
 /// "\u202e".
 QString text(std::string_view utf8);
 QString bytes_text(Bytes bytes);
-/// Returns the bytes with at least four significant digits, rounded up: "1.234 GiB". If the text is parsed,
-/// the result is at least `bytes`.
+/// Returns the bytes with at least four significant digits: "1.234 GiB". They are rounded up, so that parsing
+/// the text gives at least `bytes`.
 QString precise_bytes(Bytes bytes);
 QString time_text(Nanoseconds time);
 QString percent_text(double share);      ///< 0.123 -> "12.3 %"

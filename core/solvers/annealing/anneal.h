@@ -22,8 +22,8 @@ namespace rematlas::annealing {
 
 class Annealer {
   public:
-    /// Called when a better sequence within the budget was found, and from time to time otherwise. The search
-    /// stops if the function returns false.
+    /// Called with the best sequence so far, whenever a better one within the budget was found, and now and
+    /// then in any case. The search stops if the function returns false.
     using Report = std::function<bool(const Candidate& best)>;
 
     /// `start` need not fit the budget. The graph, the options and `repeats` must outlive the annealer.

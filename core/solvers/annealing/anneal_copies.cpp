@@ -35,7 +35,7 @@ CopyAnnealer::CopyAnnealer(const Problem& problem, const CopyGraph& graph, const
 
 void CopyAnnealer::load(const CopyState& state) {
     profile_.reset(task_.budget.value, state.runs);
-    // In a profile that was just reset, the runs are numbered from 1.
+    // In a profile that was just reset, the handles of the runs are 1, 2, 3, ... in order.
     for (const auto& [tensor, use] : state.aways) {
         const bool end = use == static_cast<std::int32_t>(state.runs.size());
         profile_.set_away(tensor, end ? RunProfile::kEnd : use + 1);
@@ -81,8 +81,8 @@ bool CopyAnnealer::make_room(const Deadline& deadline) {
 bool CopyAnnealer::run_cycle(std::uint64_t moves, double heat, const Deadline& deadline,
                              const Report& report) {
     load(best_state_);
-    // The last cycle may have found states that were better in the model but not in the exact simulation.
-    // Their values are forgotten.
+    // The values of states of the last cycle that were better in the model, but not in the exact simulation,
+    // are forgotten.
     if (best_) best_value_ = value(cost());
     const double unit = mean_rerun_time() * time_scale_;
     const double hot = options_.start_temperature * heat * unit;

@@ -1,7 +1,7 @@
 // Simulated annealing of a run sequence together with the gaps in which tensors are away from the device
 // (offloaded, with a copy on the host).
 //
-// Like anneal.h, but with gaps in which tensors are away, and with waits before runs (away_moves.h). A fast
+// Like anneal.h, but a state is a run sequence with gaps and with waits before runs (away_moves.h). A fast
 // model of the copies gives the time of each state (planned_copies.h). In this model, a run waits only if a
 // wait was inserted. A small price of copies is added to the time, to prevent useless copies. If a state is
 // better in the model than all earlier ones, it is written as steps and simulated exactly. The state does not
@@ -26,7 +26,7 @@ namespace rematlas::annealing {
 
 struct CopyAnnealing {
     Bytes budget;
-    bool contended = false;  ///< whether copies to the host are assumed to run at the contended speed
+    bool contended = false;  ///< whether the model gives copies to the host the contended speed
     double price = 0.01;     ///< price of copies, as a share of the time that they take
     std::uint64_t seed = 1;
     const Repeats* repeats = nullptr;

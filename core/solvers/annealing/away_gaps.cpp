@@ -101,8 +101,8 @@ void RunProfile::forget_aways() {
     for (auto& list : aways_of_) list.clear();
 }
 
-// Closes the gaps of the op's inputs and outputs that a new run of the op divides. Returns the closed gaps of
-// the inputs.
+// Called before a run of the op is inserted. Closes the gaps of the op's inputs and outputs that the new run
+// will divide. Returns the closed gaps of the inputs.
 std::vector<RunProfile::Away> RunProfile::close_across(int op, Node before_run) {
     std::vector<Away> cut;
     const auto close_gap = [&](int t, bool stays_used) {
@@ -130,8 +130,8 @@ void RunProfile::reopen_beside(const Away& away, Node run) {
     set_away(away.tensor, is_first ? away.use : run);
 }
 
-// Called when a use is removed. If the tensor is away in the gap before the use, it becomes away until the
-// next use.
+// Called when a use is removed. If the tensor is away in the gap before this use, the gap then reaches until
+// the next use. If there is no next use, or if the tensor is already away before it, the gap is closed.
 void RunProfile::join_away(int tensor, std::size_t event) {
     const AwayId id = away_before(tensor, events_[tensor][event]);
     if (id < 0) return;

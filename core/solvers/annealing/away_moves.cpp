@@ -208,7 +208,7 @@ bool AwayMoves::away_to_rerun() {
     return moves_.evict_gap(gap.tensor, profile_.index_of(gap.tensor, gap.use));
 }
 
-// Returns a random gap that contains the run and is marked as away. The tensor may still be on the device
+// Returns a random gap that contains the run and is marked as away. Perhaps the tensor is still on the device
 // during the run, because its copies take too long.
 std::optional<RunProfile::AwayId> AwayMoves::late_across(Node run) {
     for (int tries = 0; tries < kMostAwaySamples; ++tries) {

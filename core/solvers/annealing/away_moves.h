@@ -1,8 +1,8 @@
 // The moves of the search with copies. They are the moves of runs (moves.h), and:
 //
-// - away: a tensor that is kept during a run without being used in it is offloaded instead. Of a few random
-//   tensors, the one with the largest bytes * idle time is taken. The move may be made in all equal blocks,
-//   or with waits for the copies;
+// - away: a tensor that is kept during a run which does not use it is offloaded instead. Of a few random
+//   tensors, the one with the largest bytes * idle time is taken. The move can also be made in all equal
+//   blocks, or with waits for the copies;
 // - here: a tensor that is away is kept instead;
 // - a rerun is removed, and its outputs are away until their next use; or the reverse: a tensor that is away
 //   is recomputed instead;

@@ -137,8 +137,8 @@ class CopyGraphBuilder {
             graph_.starts_on_host[t] = 1;
             graph_.flat.resident_bytes -= graph_.flat.bytes[t];
         };
-        // Residents that ops outside the optimizer update, such as running statistics, get no versions,
-        // because reruns of these ops do not update them. These residents may not be offloaded.
+        // Some residents, such as running statistics, are updated by ops outside the optimizer. They get no
+        // versions, because reruns of these ops do not update them, and they are never offloaded.
         for (const Op& op : source.ops)
             if (op.phase != Phase::optimizer)
                 for (const TensorId t : op.mutates) graph_.may_leave[t.index()] = 0;
@@ -175,7 +175,7 @@ class CopyGraphBuilder {
         finish();
     }
 
-    /// Adds the version of the resident that the op makes. Returns the tensor of this version.
+    /// Adds a tensor for the new version of the resident, which the op makes. Returns this tensor.
     std::int32_t update(OpId op, TensorId resident, std::int32_t before) {
         FlatGraph& flat = graph_.flat;
         const std::int32_t made = flat.tensor_count++;
@@ -298,7 +298,7 @@ RunSequence with_early_updates(const Problem& problem, const CopyGraph& graph, c
     // after all runs that read the version before the update.
     std::vector<std::int64_t> touched(static_cast<std::size_t>(graph.flat.tensor_count), -1);
     std::vector<std::pair<std::int64_t, std::int32_t>>
-        placed;  // (place, op); the runs get even numbers, so that updates fit between them
+        placed;  // (place, op); the runs get even places, so that updates fit between them
     const auto is_update = [&](std::int32_t op) {
         return op < graph.real_ops && problem.graph.ops[OpId(op)].phase == Phase::optimizer;
     };

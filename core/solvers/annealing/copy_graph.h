@@ -3,7 +3,8 @@
 // Some of the additional ops only wait. If residents may be offloaded, another op ("home") makes these
 // residents at the start of the step. From then on they are treated like other tensors, and they are results
 // at the end. An op that updates a resident makes a new tensor, the next *version* of the resident, in the
-// memory of the old version. So every run reads the same values as in the graph's order.
+// memory of the old version. Each op reads one certain version, so every run reads the same values as in the
+// graph's order.
 //
 // Updates that run on the host (host_updates.h) have no runs in this graph. The tensors that they read are
 // away at the end of the step. If such an update changes a resident that other ops read, the resident has no
@@ -61,10 +62,10 @@ struct CopyGraph {
     bool is_new_there(std::int32_t tensor) const { return !host.runs.empty() && new_there[tensor]; }
 };
 
-/// Makes the graph. In it, small tensors may not be offloaded, because copies of them are not worth the time.
+/// Makes the graph. In it, small tensors are never offloaded, because copies of them are not worth the time.
 /// A tensor is small if it and all smaller tensors together have at most 1/200 of all bytes that may be
 /// offloaded (1/10 if the tensor has fewer bytes than `links.least_copy`), and at most 1/16 of the budget. So
-/// tensors below `least_copy` may still be offloaded if most tensors are that small. `on_host` marks the
+/// tensors below `least_copy` can still be offloaded if most tensors are that small. `on_host` marks the
 /// updates that should run on the host. Marked updates that cannot run there run on the device.
 CopyGraph copy_graph(const Problem& problem, Bytes budget, const UpdateChoice& on_host = {});
 
@@ -76,7 +77,7 @@ RunSequence with_early_updates(const Problem& problem, const CopyGraph& graph, c
 /// A run sequence with the gaps in which tensors are away from the device.
 struct CopyState {
     RunSequence runs;  ///< ops of the CopyGraph
-    /// For each gap: its tensor, and the index of the run that ends the gap. The number of runs as the index
+    /// For each gap: its tensor, and the index of the run that ends the gap. An index equal to `runs.size()`
     /// means the end of the step.
     std::vector<std::pair<std::int32_t, std::int32_t>> aways;
 };
@@ -89,9 +90,8 @@ CopyState start_of(const Problem& problem, const CopyGraph& graph, const RunSequ
 /// schedule. The graph, not the schedule, decides which ops run on the host.
 CopyState start_of(const Problem& problem, const CopyGraph& graph, std::span<const Step> steps);
 
-/// Returns the state of another graph as a state of `graph`, with all its gaps and the gaps that updates on
-/// the host need. `state` must belong to `other`, a graph of the same problem in which no residents may be
-/// offloaded.
+/// Returns `state` as a state of `graph`, with all gaps of `state` and the gaps that updates on the host
+/// need. `state` must belong to `other`, a graph of the same problem in which no residents may be offloaded.
 CopyState start_of(const Problem& problem, const CopyGraph& graph, const CopyGraph& other,
                    const CopyState& state);
 

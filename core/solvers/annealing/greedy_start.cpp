@@ -79,8 +79,8 @@ std::optional<RunSequence> Decoder::decode() {
     return std::move(runs_);
 }
 
-// Runs the op after its missing inputs, which are made depth first. The stack is explicit, because a chain of
-// evicted ops may be long.
+// Runs the op after its missing inputs, which are made depth first. The stack is explicit, because chains of
+// evicted tensors can be long.
 bool Decoder::run_with_inputs(int first) {
     frames_.assign(1, {first, 0});
     while (!frames_.empty()) {
@@ -125,8 +125,8 @@ bool Decoder::run(int op) {
     runs_.push_back(op);
     for (const int t : graph_.outputs[op]) bring(t);
     unpin_inputs(op);
-    // While runs are pending, no output is dropped, because a pending run may need it. The pending run
-    // pins the output before anything else is made.
+    // While runs are pending, no output is dropped, because a pending run can need it: that run pins the
+    // output before anything else is made.
     if (frames_.empty())
         for (const int t : graph_.outputs[op])
             if (is_dead(t)) drop(t);
@@ -148,8 +148,8 @@ void Decoder::make_room(std::int64_t bytes) {
 }
 
 // Returns the tensor to evict; -1 if there is none. Costs with ancestors change slowly, so they are kept
-// between evictions. Only the cost of the chosen tensor is computed again. If its `worth` has fallen much,
-// the function chooses again.
+// between evictions, except costs that are marked as outdated. The cost of the chosen tensor is computed
+// again in any case. If its `worth` has fallen much, the function chooses again.
 int Decoder::find_victim() {
     int best = -1;
     for (int round = 0; round <= kMostRefreshes; ++round) {

@@ -31,7 +31,7 @@ std::optional<RunSequence> greedy_start(const FlatGraph& graph, std::int64_t bud
                                         const Deadline& deadline);
 
 /// Returns the best of `fallback` and the results of six rules. `found` is called with each result. The
-/// search ends if the deadline has passed, or if a result fits the budget and `share` of the time has passed.
+/// search ends at the deadline, or when `share` of the time has passed and the best so far fits the budget.
 Candidate best_start(const FlatGraph& graph, std::int64_t budget, Candidate fallback,
                      const Deadline& deadline, double share,
                      const std::function<void(const Candidate&)>& found);

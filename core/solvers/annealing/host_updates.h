@@ -24,8 +24,8 @@ struct HostUpdates {
     std::vector<Run> runs;  ///< in the graph's order
     /// Residents that only ops on the host use; they are always on the host.
     std::vector<std::int32_t> there;
-    /// Residents that ops on the device and ops on the host read, and that no op changes. They are always
-    /// in both places.
+    /// Residents that ops on the device and ops on the host read, and that no op changes. They are always on
+    /// the device and on the host.
     std::vector<std::int32_t> both;
 };
 

@@ -207,7 +207,7 @@ void Moves::remove_cascade(Node first) {
             const bool queued = std::find(waiting.begin(), waiting.end(), server) != waiting.end();
             if (!queued && profile_.is_useless(server)) waiting.push_back(server);
         }
-        // A run that was useless when it was queued may now be the only run of a required op.
+        // A run that was useless when it was queued is perhaps the only run of a required op by now.
         std::erase_if(waiting, [&](Node server) { return !profile_.is_useless(server); });
     }
 }
@@ -417,7 +417,7 @@ bool Moves::would_read_old_copy(int op, Node before) const {
     });
 }
 
-// Says whether the run may be moved to the place right before `target`. The place must differ from the
+// Says whether the run can be moved to the place right before `target`. The place must differ from the
 // current one, the op must have its inputs there, and the run's outputs must still be made before their uses.
 bool Moves::can_move(Node run, Node target) const {
     if (target == run || target == profile_.next(run)) return false;
@@ -438,7 +438,7 @@ bool Moves::can_move(Node run, Node target) const {
     for (const int t : graph_.outputs[op]) {
         const std::size_t at = profile_.index_of(t, run);
         const auto events = profile_.events(t);
-        // The run may move past a use of its output if an earlier run makes the tensor for this use, but not
+        // The run can move past a use of its output if an earlier run makes the tensor for this use, but not
         // in graphs with a boundary.
         if ((at == 0 || graph_.boundary >= 0) && at + 1 < events.size() &&
             profile_.is_use(t, events[at + 1]) && profile_.before(events[at + 1], target))

@@ -1,4 +1,5 @@
-// The moves of the search. A move edits a run sequence and keeps it executable, but may exceed the budget.
+// The moves of the search. A move edits a run sequence and keeps it executable, but not always within the
+// budget.
 //
 // - evict a tensor in the gap before a use: the tensor is no longer kept until the use. Instead its producer,
 //   and the ops that the producer needs, are rerun right before the use. Runs that have become useless are
@@ -26,7 +27,7 @@
 
 namespace rematlas::annealing {
 
-/// The cost that a move may have. The time of the sequence after the move may be at most `time`, plus
+/// The greatest cost that a move can have: after the move, the sequence takes at most `time`, plus
 /// `time_per_byte` for each byte of excess that the move saved. Times are in ns.
 struct Acceptance {
     std::int64_t time = std::numeric_limits<std::int64_t>::max();
@@ -37,8 +38,8 @@ class Moves {
   public:
     using Node = RunProfile::Node;
 
-    /// All arguments must outlive this object. Without `repeats`, no move is made in all equal blocks. If
-    /// `first_op` is not -1, its run stays before all other runs.
+    /// All arguments must outlive this object. Without `repeats`, there are no moves in all equal blocks at
+    /// once. If `first_op` is not -1, its run stays before all other runs.
     Moves(const FlatGraph& graph, RunProfile& profile, Random& random, const Repeats* repeats = nullptr,
           int first_op = -1);
 
@@ -107,12 +108,12 @@ class Moves {
     Acceptance acceptance_;
     std::int64_t most_time_ = 0;  ///< limit on the time of the sequence after the current eviction, ns
     std::vector<int> plan_;       ///< ops that the current eviction reruns, in order
-    /// Time in ns that the current eviction adds: the time of the planned reruns and of the reruns that wait
-    /// for their inputs, minus the time of the runs that become useless.
+    /// Time in ns that the current eviction adds: the time of the planned reruns and of those whose inputs
+    /// are still being planned, minus the time of the runs that become useless.
     std::int64_t planned_time_ = 0;
     std::uint32_t plan_count_ = 0;
-    std::vector<std::uint32_t> planned_;  ///< by op: number of the last plan that reruns it
-    std::vector<std::uint32_t> kept_;     ///< by tensor: number of the last plan in which it is kept
+    std::vector<std::uint32_t> planned_;  ///< by op: `plan_count_` of the last plan that reruns it
+    std::vector<std::uint32_t> kept_;     ///< by tensor: `plan_count_` of the last plan in which it is kept
     bool given_up_ = false;               ///< whether the schedule after the current move takes too long
     bool evicts_alone_ = false;           ///< whether the current move is only one eviction
 };

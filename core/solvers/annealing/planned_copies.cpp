@@ -118,7 +118,7 @@ void PlannedCopies::run_there(std::int32_t run, std::int64_t copied) {
 
 // Returns the start of a copy back that ends at `end`. The copy takes `time` if nothing is copied out
 // meanwhile, and is slower during copies out. `outs`: the number of copies out to look at; later copies out
-// begin after `end`. A call may lower this number, because calls go from the last copy back to the first.
+// begin after `end`. A call can lower this number for the next call, whose copy back ends earlier.
 std::int64_t PlannedCopies::back_start(std::int64_t end, std::int64_t time, std::size_t& outs) const {
     if (slower_beside_ <= 1 || time <= latency_) return end - time;
     double left = static_cast<double>(time - latency_), at = static_cast<double>(end);

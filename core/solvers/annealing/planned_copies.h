@@ -42,8 +42,8 @@ class PlannedCopies {
     /// object. Gaps that the profile already has are planned, too.
     PlannedCopies(const CopyGraph& graph, RunProfile& profile, const Links& links, bool contended);
 
-    /// Computes the times of all copies, and sets in which runs of their gaps tensors are away. Must be
-    /// called again after the profile was edited.
+    /// Computes the times of all copies. Sets, for each gap, the runs during which the tensor is away. Must
+    /// be called again after the profile was edited.
     void settle();
 
     /// One copy as computed by `settle`; times in ns.
@@ -108,7 +108,7 @@ class PlannedCopies {
     std::vector<Node> runs_;
     std::vector<std::int64_t> starts_;         ///< by place
     std::vector<std::int64_t> clock_, place_;  ///< by node
-    ByPlace leaving_, coming_;  ///< the gaps, by the last event before the gap and by the use that ends it
+    ByPlace leaving_, coming_;  ///< `leaving_`: gaps by the event before them; `coming_`: by the use after
     std::vector<Copy> out_, back_;
     /// By gap: the place from which the tensor is away, and the place from which it is back.
     std::vector<std::int64_t> gone_, returns_;

@@ -235,7 +235,7 @@ bool Portfolio::has_stagnated(const Worker& worker) const {
     return static_cast<double>(worker.moves) >= kPatience * found;
 }
 
-// Runs one cycle of a lane. Returns false if it was the last cycle.
+// Runs one cycle of a lane. Returns false if the search of this thread is over.
 bool Portfolio::run_cycle(Annealer& lane, const RunSequence& from, double planned, std::size_t cycle,
                           Worker& worker) {
     const std::uint64_t moves = next_cycle(planned, worker.moves, worker.started);

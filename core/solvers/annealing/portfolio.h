@@ -25,7 +25,7 @@ struct PortfolioTask {
     int threads = 1;
     /// A lower bound on the time of schedules within the budget. The search ends when a schedule reaches it.
     std::int64_t least_time = 0;
-    /// More sequences to start from, which need not fit the budget. A start of another kind may lead to
+    /// More sequences to start from, which need not fit the budget. A start of another kind can lead to
     /// better schedules than the best start does. Each thread runs some cycles from all starts. Then it drops
     /// the worse half repeatedly, until one start is left and gets the remaining time.
     std::span<const Candidate> others = {};

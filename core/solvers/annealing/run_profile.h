@@ -11,7 +11,7 @@
 // the second event is a use. At its own events a tensor is always counted. So an edit changes memory only in
 // the gaps that it splits or joins.
 //
-// In a gap before a use, a tensor may also be *away*: offloaded, with a copy on the host (`set_away`). Its
+// In a gap before a use, a tensor can also be *away*: offloaded, with a copy on the host (`set_away`). Its
 // bytes are then not counted during some runs of the gap. The caller knows how long copies take, and sets
 // which runs these are (`move_away`; planned_copies.h). An edit splits and joins such gaps like all other
 // gaps. A new use reads the copy from the host. A new run of the producer makes the copy unnecessary.
@@ -66,7 +66,7 @@ class RunProfile {
     Node next(Node run) const;                          ///< kEnd for the last run
     Node previous(Node run) const;                      ///< kNone for the first run; for kEnd, the last run
     bool before(Node a, Node b) const { return key(a) < key(b); }
-    /// Says whether the run is in place and this saves bytes.
+    /// Says whether the run is in place and saves bytes by this.
     bool in_place(Node run) const { return places_[run].in_place; }
     std::span<const Node> runs_of(int op) const { return runs_of_[op]; }
     std::span<const Node> repeated() const { return repeated_; }  ///< runs of all ops that run twice or more
@@ -81,7 +81,7 @@ class RunProfile {
     bool is_use(int tensor, Node event) const { return places_[event].op != graph_.producer[tensor]; }
     std::size_t index_of(int tensor, Node event) const;  ///< `event` must be an event of the tensor
     std::size_t first_at_or_after(int tensor,
-                                  Node run) const;  ///< index in events(); the number of events if none
+                                  Node run) const;  ///< index in events(); its size if there is none
     bool alive_before(int tensor, Node run) const;  ///< whether the tensor is alive or away before `run`
 
     /// Returns the most bytes held by any run strictly between `after` and `before`; 0 if there are none.
@@ -96,15 +96,15 @@ class RunProfile {
     /// is not required or has another run.
     bool is_useless(Node run) const;
 
-    /// Says whether each input has an event before `before`, and the op may run (again).
+    /// Says whether each input has an event before `before`, and whether the op may run, or run again.
     bool can_insert(int op, Node before) const;
-    /// Says whether the run may be removed: outputs that are used after the run must have an earlier run, and
+    /// Says whether the run can be removed: outputs that are used after the run must have an earlier run, and
     /// a required op must keep one run.
     bool can_remove(Node run) const;
 
     /// `insert` keeps the sequence executable if `can_insert` is true, and `remove` if `can_remove` is true.
-    /// An op that may run only once may have two runs for a moment: a move of the search inserts the op at
-    /// its new place before it removes the old run.
+    /// An op that may run only once can have two runs between two calls: a move of the search inserts the op
+    /// at its new place before it removes the old run.
     Node insert(int op, Node before);
     void remove(Node run);
 
@@ -226,8 +226,8 @@ class RunProfile {
     const FlatGraph& graph_;
     std::int64_t budget_ = 0;
     std::int64_t time_ = 0;
-    // Several edits may change the same blocks, so the bytes above the budget are only counted when they are
-    // needed.
+    // Several edits often change the same blocks, so the bytes above the budget are only counted when they
+    // are needed.
     mutable std::int64_t excess_ = 0;
     mutable std::int32_t over_ = 0;
     mutable std::vector<std::int32_t> unsettled_;  ///< block ids

@@ -112,7 +112,7 @@ class AtlasSearch {
     std::uint64_t legs_ = 0;         ///< number of calls of `anneal` so far
 };
 
-// Adds a schedule to anneal from. The best few are kept, because annealing may lead from a worse start to a
+// Adds a schedule to anneal from. The best few are kept, because annealing can lead from a worse start to a
 // better schedule.
 void AtlasSearch::offer_start(Candidate candidate) {
     best_.offer(candidate);
@@ -123,8 +123,8 @@ void AtlasSearch::offer_start(Candidate candidate) {
     if (starts_.size() > kMostStarts) starts_.pop_back();
 }
 
-// Adds the answers of published solvers as starts. Rotor is optimal on chains, and annealing may not reach
-// its schedule from other starts. The other solvers cost little time.
+// Adds the answers of published solvers as starts. Rotor is optimal on chains, and annealing does not always
+// reach its schedule from other starts. The other solvers cost little time.
 void AtlasSearch::start_from_published() {
     const std::unique_ptr<Solver> published[] = {make_rotor(), make_dtr(), make_chen_greedy(),
                                                  make_chen_sqrt(), make_revolve()};
@@ -173,7 +173,7 @@ void AtlasSearch::descend() {
 }
 
 // Computes a stronger bound, for up to `share` of the time limit. This takes less time the better the known
-// schedule is, and may find a better schedule.
+// schedule is, and sometimes finds a better schedule.
 void AtlasSearch::prove(double share) {
     if (is_over()) return;
     BestBoundLimits limits{.time = std::min(share_of(limits_.time, share), deadline_.left()),
@@ -186,7 +186,7 @@ void AtlasSearch::prove(double share) {
     if (bound.runs.empty()) return;
     const Candidate read_back = Candidate::of(graph_, bound.runs);
     best_.offer(read_back);
-    // If the schedule is fast but exceeds the budget, a similar schedule that is as fast may fit.
+    // If the schedule is fast but exceeds the budget, perhaps a similar schedule is as fast and fits.
     if (read_back.peak > budget_ && read_back.time < best_.best().time)
         anneal(read_back, share_of(limits_.time, share / 2));
 }

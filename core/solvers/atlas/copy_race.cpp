@@ -104,7 +104,7 @@ void CopyRace::run(const RaceTask& task) {
         for (Lane& lane : lanes_)
             if (!run_cycle(*lane, round)) return;
         const bool last = is_decided(started);
-        // At least two lanes remain until the race is decided, because the worse one may improve more.
+        // At least two lanes remain until the race is decided, because the worse lane can still win.
         keep_the_best(last ? 1 : std::max<std::size_t>((lanes_.size() + 1) / 2, 2));
         if (last && std::exchange(plain_again, false)) task.plain_again(*this);
         if (task.on_host) step_towards_less(*task.on_host);
@@ -113,8 +113,8 @@ void CopyRace::run(const RaceTask& task) {
     }
 }
 
-/// Returns the moves of each lane in the first cycle. For a large step these are fewer than the options say,
-/// so that the first round takes only a part of the race.
+/// Returns how many moves each lane makes in the first cycle. For a large graph these are fewer than the
+/// options say, so that the first round takes only a part of the race.
 double CopyRace::first_cycle() const {
     const double most = options_.first_cycle;
     if (options_.max_moves > 0 || most <= kProbeMoves) return most;
@@ -126,7 +126,7 @@ double CopyRace::first_cycle() const {
                       double{kProbeMoves}, most);
 }
 
-/// Runs one cycle of a lane. Returns false if it was the last cycle.
+/// Runs one cycle of a lane. Returns false if the race is over.
 bool CopyRace::run_cycle(CopyAnnealer& lane, std::size_t round) {
     auto moves = static_cast<std::uint64_t>(planned_);
     if (options_.max_moves > 0)

@@ -6,8 +6,8 @@
 //     race.run({.on_host = &choice});
 //
 // If updates may run on the host, each lane has its own choice of the updates that run there. New lanes start
-// from the best answer, with so few updates on the host that the host ends some time before the step does. If
-// the last new lane gained nothing, this time is halved for the next one.
+// from the best answer, with so few updates on the host that the host is done some time before the training
+// step ends. If the last new lane gained nothing, this time is halved for the next one.
 #pragma once
 
 #include <deque>
@@ -33,7 +33,7 @@ class CopyIncumbent {
     void take(annealing::CopyAnnealer& lane);
 
     std::optional<Solution> best;
-    std::optional<annealing::CopyState> state;  ///< state of the lane that last found a best answer
+    std::optional<annealing::CopyState> state;  ///< state of the last lane whose answer became `best`
     std::optional<Bytes> smallest;              ///< least peak found; only set while there is no answer
     std::uint64_t moves = 0, found_at = 0;
 
@@ -45,7 +45,7 @@ class CopyIncumbent {
 class CopyRace;
 
 struct RaceTask {
-    /// Chooses the updates that run on the host; null if none may.
+    /// Chooses the updates that run on the host; null if no update may run there.
     const HostChoice* on_host = nullptr;
     /// Called when one lane is left; may add a lane that starts from a schedule without copies. May be empty.
     std::function<void(CopyRace& race)> plain_again = {};
@@ -87,8 +87,8 @@ class CopyRace {
     std::size_t begun_ = 0;                    ///< number of lanes that were added
     std::deque<annealing::CopyGraph> shared_;  ///< graphs of lanes that share the updates with the host
     std::optional<Nanoseconds> shared_from_;   ///< best time at the last call of `share_with_host`
-    /// The updates on the host in the next lane must end earlier than the best answer, by this part of its
-    /// time.
+    /// How much earlier than the best answer the next lane's updates on the host must end, as a share of the
+    /// time of that answer.
     double step_;
     double planned_ = 0;  ///< moves of a lane in one cycle
     Nanoseconds least_time_ = {};

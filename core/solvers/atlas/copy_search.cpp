@@ -31,7 +31,7 @@ constexpr double kLargerShare = 0.07;  // for the answer without copies at each 
 /// of the step's time.
 constexpr double kLarger[] = {0.2, 0.4, 0.7, 1.0};
 constexpr double kPartOfStep = 0.35;
-// Shares of the budget for activations, if residents may be offloaded.
+// Shares of the budget for activations, if the residents take more than half of the budget.
 constexpr double kLeftToActivations[] = {0.9, 0.6};
 
 class CopySearch {

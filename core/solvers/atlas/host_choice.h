@@ -21,7 +21,7 @@ class HostChoice {
   public:
     HostChoice(const Problem& problem, const annealing::HostUpdates& all);
 
-    /// Returns a choice of as many updates as the host can do by `time`. The updates are spread over the
+    /// Returns a choice of about as many updates as the host can do by `time`. They are spread over the
     /// whole backward pass, so that the load of the links is even: the links carry many bytes for updates on
     /// the device and few bytes for updates on the host. Cost: linear, times a few dozen.
     annealing::UpdateChoice done_by(Nanoseconds time) const;

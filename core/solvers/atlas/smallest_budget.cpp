@@ -67,12 +67,12 @@ class Descent {
     const Deadline deadline_;
     std::uint64_t seed_;
     const std::int64_t proven_;
-    const std::int64_t least_;  ///< peak at which the search may end
+    const std::int64_t least_;  ///< the search ends at a peak of at most this many bytes
     Candidate best_;
 };
 
 // Bisects between `failed`, a budget at which no attempt succeeded, and the least peak found. `attempt`
-// searches for a schedule at a budget and may replace `best_` by a schedule with a smaller peak.
+// searches for a schedule at a budget, and replaces `best_` if it finds a schedule with a smaller peak.
 template <class Attempt>
 void Descent::bisect(std::int64_t failed, std::int64_t first, double precision, double share,
                      const Attempt& attempt) {

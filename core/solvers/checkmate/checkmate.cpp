@@ -105,7 +105,7 @@ class CheckmateSearch {
     }
 
     /// Raises the bound for the class of the model, but at most to the overhead of the best schedule, because
-    /// slower schedules may be missing from the model.
+    /// the model need not contain slower schedules.
     bool raise_bound(const StagedModel& model, double objective) {
         if (!std::isfinite(objective)) return false;
         const double base = double(std::max<std::int64_t>(problem_.flat.base_time, 1));

@@ -24,9 +24,9 @@ struct CheckmateOptions {
 };
 
 /// Makes the solver. If it ends before the time limit, its answer is optimal in the class of staged_model.h.
-/// The answer is never worse than the start, which may be better than the whole class. The bound holds for
-/// the class. Memory and time grow with the square of the ops, so the solver is useful for graphs of up to
-/// about 200 ops.
+/// The answer is never worse than the start, which can be better than the whole class. The bound holds for
+/// the class. Memory and time grow with the square of the number of ops, so the solver is useful for graphs
+/// of up to about 200 ops.
 std::unique_ptr<Solver> make_checkmate(const CheckmateOptions& options = {});
 extern const SolverEntry checkmate_solver;
 void read_options(OptionReader& reader, CheckmateOptions& options);
@@ -40,9 +40,9 @@ struct CheckmateLpOptions {
 /// Makes the solver with two-phase rounding (section 5 of the paper). The relaxation gives each tensor a
 /// share between 0 and 1; tensors whose share reaches a threshold are kept, and as few ops as possible run
 /// again. The solver tries all thresholds that make a difference, up to 64, and random thresholds. Of the
-/// schedules that exceed the budget, it anneals those with the smallest peaks until they fit. If none of them
-/// fits in the end, it solves the relaxation for smaller budgets. The answer is never worse than the best of
-/// chen-greedy, chen-sqrt and dtr. The relaxation gives the only bound.
+/// schedules that exceed the budget, it anneals those with the smallest peaks until they fit. If no rounded
+/// schedule fits in the end, it solves the relaxation for smaller budgets. The answer is never worse than the
+/// best of chen-greedy, chen-sqrt and dtr. The bound comes from the relaxation alone.
 std::unique_ptr<Solver> make_checkmate_lp(const CheckmateLpOptions& options = {});
 extern const SolverEntry checkmate_lp_solver;
 void read_options(OptionReader& reader, CheckmateLpOptions& options);

@@ -25,8 +25,8 @@ constexpr std::size_t kThresholds = 64;          ///< most fixed thresholds
 constexpr std::size_t kMostRepairs = 8;          ///< most schedules of a relaxation that are repaired
 constexpr std::uint64_t kRepairMovesAnOp = 100;  ///< annealing moves for each op and schedule
 constexpr double kRepairHeat = 0.1;              ///< low, so that a repair changes little of the schedule
-constexpr double kMargins[] = {1.0, 0.95, 0.9, 0.8, 0.65, 0.5};  ///< budgets to try, as shares of the budget
-                                                                 ///< without the residents
+constexpr double kMargins[] = {1.0, 0.95, 0.9, 0.8, 0.65, 0.5};  ///< budgets to try, as shares of the bytes
+                                                                 ///< that the residents leave of the budget
 
 class Rounding {
   public:
@@ -79,7 +79,7 @@ class Rounding {
                 std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
             const double base = double(std::max<std::int64_t>(graph_.base_time, 1));
             const double bound = model.time_of(answer->objective) / base * (1 - kBoundRounding);
-            // The bound is at most the best overhead, because slower schedules may be missing from the model.
+            // The bound is at most the best overhead, because the model need not contain slower schedules.
             best_.raise_bound(best_.fits() ? std::min(bound, best_.overhead()) : bound,
                               ScheduleClass::staged);
         }

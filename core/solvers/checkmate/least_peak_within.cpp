@@ -54,8 +54,8 @@ class LeastPeakSearch {
     }
 
   private:
-    /// Returns the limits of the search for the schedule to start from. This search may take longer if the
-    /// integer program is larger and takes longer, too.
+    /// Returns the limits of the search for the schedule to start from. This search gets more time if the
+    /// integer program is larger, because the program then takes more time, too.
     Limits start() const {
         const std::size_t ops = required_once(graph_).size();
         Limits limits = within(ops > kLargeProgramme ? kStartOfLarge : kStart);
@@ -202,7 +202,7 @@ class LeastPeakSearch {
     }
 
     /// Raises the bound to `bytes`, rounded up to the next peak that a schedule can have. The bound stays at
-    /// or below the best peak, because schedules with larger peaks may be missing from the model.
+    /// or below the best peak, because the model need not contain schedules with larger peaks.
     void raise_to(std::int64_t bytes) {
         const std::int64_t unit = StagedModel::byte_unit(graph_),
                            over = (bytes - graph_.resident_bytes) % unit;

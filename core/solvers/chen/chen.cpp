@@ -17,7 +17,8 @@ struct ForwardPart {
     std::vector<int> ops;
     std::vector<int> position;  ///< per op; -1 if it is not in the forward part
     std::vector<int>
-        last_use;  ///< per tensor: position of its last reader, or of its maker if nothing reads it; or -1
+        last_use;  ///< per tensor of the forward part: position of its last reader there, or of its maker if
+                   ///< there is no reader; -1 for other tensors
     std::vector<int> crossing;       ///< per cut: number of tensors that cross it
     std::vector<std::int64_t> made;  ///< per position: bytes of its outputs
 };
@@ -102,8 +103,8 @@ class SegmentPlan {
         }
     }
 
-    /// Reruns the ops of a segment that the backward part needs. `before` is the op that runs next; ops that
-    /// first run later are left out.
+    /// Reruns those ops of a segment that make dropped tensors which are needed. `before` is the op that runs
+    /// next; forward ops that run for the first time after `before` are left out.
     void materialize(int segment, int before) {
         if (materialized_[segment]) return;
         materialized_[segment] = true;
@@ -169,7 +170,7 @@ std::vector<int> segments_by_bytes(const ForwardPart& part, std::int64_t thresho
     return cuts;
 }
 
-/// Computes the cost of plans and keeps the best that fits.
+/// Computes the cost of the run sequences that cuts lead to, and keeps the best that fits the budget.
 class Selection {
   public:
     Selection(const Problem& problem, const ForwardPart& part, Bytes budget, const Deadline& deadline,

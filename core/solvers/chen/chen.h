@@ -3,13 +3,13 @@
 // The forward ops, in the graph's order, are cut into segments. A tensor that the forward part of a later
 // segment reads is kept from the forward pass on, so that every segment can be rerun from kept tensors. The
 // other tensors of a segment are dropped after its forward part, and the segment is rerun just before the
-// first backward op that needs one of them. The last segment is never dropped.
+// first backward op that needs one of them. No tensor of the last segment is dropped.
 //
-// The graph may be any graph. At an articulation point (one tensor through which all data flows, except
-// residents) a segment keeps one tensor. At any other cut it keeps every tensor that crosses the cut. Ops
-// that may run only once keep their outputs. Both solvers try cuts at articulation points only and cuts
-// anywhere, and keep the better result. The method is a heuristic. Only the schedule without reruns, which is
-// returned if it fits, is proven optimal.
+// The graph may be any graph. If a segment ends at an articulation point (a cut where all data, except
+// residents, flows through one tensor), it keeps that tensor. At any other cut it keeps every tensor that
+// crosses the cut. The outputs of ops that may run only once are kept. Each of the two solvers first allows
+// cuts at articulation points only, then cuts anywhere, and keeps the better result. The method is a
+// heuristic. Only the schedule without reruns, which is returned if it fits, is proven optimal.
 #pragma once
 
 #include <memory>
@@ -25,8 +25,8 @@ struct ChenSqrtOptions {
 };
 
 /// Section 4.3 (algorithm 3): a segment ends at the first allowed cut after it has made more than b bytes.
-/// The solver tries values of b in a geometric range, and takes the plan with the least time that fits the
-/// budget. Cost: linear, times twice the number of thresholds.
+/// The solver tries values of b in a geometric range, and takes the fastest schedule that fits the budget.
+/// Cost: linear, times twice the number of thresholds.
 struct ChenGreedyOptions {
     int thresholds = 100;  ///< number of values of b
 };

@@ -61,7 +61,7 @@ struct GraphTrace {
     }
 
     std::vector<int> last_use_;  // per tensor of the graph: the last required op that reads or makes it
-    std::vector<int> made_;      // per tensor of the graph: its number in the trace
+    std::vector<int> made_;      // per tensor of the graph: its id in the trace
 };
 
 std::string reason_of(DtrOutcome::Status status) {

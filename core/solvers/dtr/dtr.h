@@ -1,7 +1,7 @@
 // Dynamic tensor rematerialization (Kirisame et al., ICLR 2021) on a graph. The solver runs `evict_online` on
 // the trace of a program that runs the required ops in the graph's order and drops each tensor after its last
 // use. The runs of the simulation are the answer. In the answer's schedule, no tensor is alive longer than in
-// the simulation, so the peak may be lower than in the simulation.
+// the simulation, so the peak is sometimes lower than in the simulation.
 //
 // Any graph is allowed. The method is an online heuristic, so its answers are never proven optimal. Results
 // stay on the device once they are made.

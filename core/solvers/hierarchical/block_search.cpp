@@ -139,8 +139,8 @@ BlockOptions search_options(const Subproblem& block, const BlockSearchOptions& o
         }
         keep_best(found.options);
     }
-    // The last search has the tightest limits: the least peak and no saved bytes. Its result may fit a budget
-    // that no other option fits.
+    // The last search has the tightest limits: the least peak and no saved bytes. Perhaps its result fits a
+    // budget that no other option fits.
     if (!deadline.passed()) found.options.push_back(search.solve(0, least, found.options));
     keep_best(found.options);
     return found;

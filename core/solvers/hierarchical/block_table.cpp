@@ -106,8 +106,8 @@ bool BlockTable::fill(const Deadline& deadline, int threads, const OptionCache& 
 bool BlockTable::solve_block(int b, const Deadline& deadline, const OptionCache& cache) {
     const std::string key = key_of(b);
     if (take_cached(b, key, cache)) return false;
-    // The seed is derived from the key, not from the number of the class, so that the options of a block do
-    // not depend on the other blocks of the step.
+    // The seed is derived from the key, not from the id of the class, so that the options of a block do not
+    // depend on the other blocks of the step.
     const std::uint64_t seed = options_.seed + 1000 * (std::hash<std::string>()(key) % 1'000'000);
     options_of_[b] = tree_.blocks[b].children.empty()
                          ? search_options(parts_[b], options_.bottom, seed, deadline)
@@ -134,8 +134,8 @@ void BlockTable::copy_to_equals(int class_number) {
     }
 }
 
-/// Returns everything that decides about the options of a block except its times: the structure of the block,
-/// the way it is partitioned, and the effort of the search.
+/// Returns everything, except times, on which the options of a block depend: the structure of the block, the
+/// way it is partitioned, and the effort of the search.
 std::string BlockTable::key_of(int b) const {
     std::string key = canonical_[b].structure;
     const auto append = [&](auto number) { key += " " + std::to_string(number); };

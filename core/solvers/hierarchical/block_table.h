@@ -22,7 +22,7 @@ namespace rematlas::hierarchical {
 
 struct BlockTableOptions {
     BlockSearchOptions bottom;
-    int level_saved_limits = 5, level_peak_limits = 6;  ///< numbers of limits, for blocks that have children
+    int level_saved_limits = 5, level_peak_limits = 6;  ///< how many limits, for blocks with children
     int level_moves = 20'000;                           ///< moves of the annealing for each pair of limits
     /// The limits of a level's integer program, which runs after the annealing of the level. Without a value,
     /// only the annealing runs.
@@ -51,8 +51,8 @@ class BlockTable {
 
     const TrainingTree& tree() const { return tree_; }
     const FlatGraph& flat() const { return flat_; }  ///< tensors marked by `always` take no bytes
-    /// Returns the subproblem of any block except the first. Its ops have the times of the first block of its
-    /// class, so that solvers treat equal blocks alike.
+    /// Returns the subproblem of any block except the first. The ops of equal blocks have equal times here,
+    /// those of the first block of the class, so that solvers treat equal blocks alike.
     const Subproblem& part(int block) const { return parts_[block]; }
     const BlockOptions& options_of(int block) const { return options_of_[block]; }
 

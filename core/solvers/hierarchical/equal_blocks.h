@@ -11,8 +11,8 @@
 
 namespace rematlas::hierarchical {
 
-/// A block's ops in an order that depends only on the connections between them. The position of an op in this
-/// order is its place. Ops at the same place in two blocks of equal `structure` correspond to each other.
+/// A block's ops in an order that follows from the structure of the block, not from ids. The position of an
+/// op in this order is its place. If two blocks have equal `structure`, the ops at equal places correspond.
 struct CanonicalBlock {
     std::vector<std::int32_t> ops;    ///< op at each place
     std::vector<std::int64_t> times;  ///< ns, by place
@@ -23,13 +23,13 @@ struct CanonicalBlock {
 /// Puts the ops into an order in which they can run. Among the ops that can come next, the op with the least
 /// hash comes first. The hash covers everything before and after the op (Weisfeiler and Leman, 1968, along
 /// the edges of a DAG). Ops with equal hashes, such as ops of equal branches, keep their order. So two equal
-/// blocks may get different structures, but different blocks never get equal structures. Cost: n log n.
+/// blocks can get different structures, but different blocks never get equal structures. Cost: n log n.
 CanonicalBlock canonical(const Subproblem& block);
 
 /// Returns the sum of the absolute differences between `times` and `of`, as a share of the sum of `of`.
 double times_apart(const std::vector<std::int64_t>& times, const std::vector<std::int64_t>& of);
 
-/// Numbers the classes of equal blocks, in the order of the calls of `class_of`.
+/// Gives ids to the classes of equal blocks: 0, 1, 2, ... in the order of the calls of `class_of`.
 class EqualBlocks {
   public:
     /// `tolerance`: the largest `times_apart` of two equal blocks.

@@ -8,8 +8,8 @@
 // annealing under limits on their saved bytes and on their peak. A second annealing finds good orders and
 // options for the children of a block; the results become the options of the block. The whole step is
 // annealed in the same way, at the budget. Equal blocks are solved once. The peak that a level computes from
-// its blocks may exceed the exact peak. So the last level is also solved for memory limits somewhat above the
-// budget, and the exact peaks of its schedules are measured op by op.
+// its blocks can be above the exact peak. So the last level is also solved for memory limits somewhat above
+// the budget, and the exact peaks of its schedules are measured op by op.
 #pragma once
 
 #include <memory>

@@ -8,8 +8,8 @@ namespace rematlas::hierarchical {
 
 Level::Level(const FlatGraph& whole, std::vector<LevelBlock> blocks, const Subproblem* parent)
     : whole_(whole), blocks_(std::move(blocks)), parent_(parent), number_(whole.tensor_count, -1) {
-    // Only tensors that some block makes for other blocks or leaves until the end get numbers in the level.
-    // All other tensors that the blocks read are given to the level.
+    // Only tensors that some block makes for other blocks or leaves until the end get ids in the level. All
+    // other tensors that the blocks read are given to the level.
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
         const Subproblem& block = *blocks_[b].block;
         for (const int t : block.passed_on) maker_[number(block.tensor_of[t])] = static_cast<std::int32_t>(b);
@@ -76,7 +76,7 @@ Level::BlockInterface Level::interface_of(const LevelBlock& level_block) {
     return made;
 }
 
-/// Finds the blocks that may not advance. A second forward visit would leave out the ops that may run only
+/// Finds the blocks that must never advance. A second forward visit would leave out the ops that may run only
 /// once, so the tensors that these ops made would have to be kept since the first visit.
 void Level::find_ops_that_run_once() {
     for (const LevelBlock& level_block : blocks_) {

@@ -30,16 +30,16 @@ struct Visit {
 };
 
 /// A schedule saves each block once, and later runs the block's backward once. A block may advance any number
-/// of times before its backward visit. Exception: a block may not advance if its forward part has an op that
-/// may run only once and whose output is read.
+/// of times before its backward visit. Exception: a block must never advance if its forward part has an op
+/// that may run only once and whose output is read.
 struct LevelSchedule {
     std::vector<Visit> visits;
     std::vector<std::int32_t> option;  ///< by block: the index of its option
 };
 
 struct LevelCost {
-    bool executable = true;             ///< false if a visit lacks a tensor that it reads; the other fields
-                                        ///< are then meaningless
+    bool executable = true;             ///< false if a visit lacks a tensor that it reads, or if its kind is
+                                        ///< not allowed at its place; the other fields are then meaningless
     std::int64_t time = 0;              ///< ns
     std::int64_t peak = 0, excess = 0;  ///< bytes; `excess` is the sum over all visits of their bytes above
                                         ///< the budget
@@ -73,14 +73,14 @@ class Level {
     /// once run at the first visit of their block.
     RunSequence lowered(const LevelSchedule& schedule) const;
 
-    // The level's integer program (level_model.h) uses the functions from here on. Tensors of the level are
-    // numbered from 0. Tensors that are read and made by the same visits, whatever the options, count as one
-    // tensor.
+    // The level's integer program (level_model.h) uses the functions from here on. Tensors of the level have
+    // their own ids, from 0. Tensors that are read and made by the same visits, whatever the options, count
+    // as one tensor.
     /// The tensors that a visit reads and makes.
     struct Interface {
         std::vector<std::int32_t> reads, makes;
     };
-    /// Says whether the block may not advance: its forward part has an op that may run only once and whose
+    /// Says whether the block must never advance: its forward part has an op that may run only once and whose
     /// output is read.
     bool runs_forward_once(int block) const { return runs_forward_once_[block]; }
     /// Returns the bytes of results that no op reads and that are made by ops that may run only once. These
@@ -135,7 +135,7 @@ class Level {
     const FlatGraph& whole_;
     const std::vector<LevelBlock> blocks_;
     const Subproblem* parent_;
-    std::vector<std::int32_t> number_;  ///< by tensor of the whole graph: number in the level, or -1
+    std::vector<std::int32_t> number_;  ///< by tensor of the whole graph: its id in the level, or -1
     std::vector<std::int32_t> maker_;   ///< by tensor of the level: block that passes the tensor on, or -1
     std::vector<std::int64_t> bytes_;   ///< by tensor of the level
     std::vector<std::int32_t> results_;

@@ -24,8 +24,8 @@ void LevelModel::Sum::add(const Sum& other, double factor) {
     constant += factor * other.constant;
 }
 
-/// Says whether a block may run forward in a stage. A block may run in all stages from its own forward stage
-/// to its own backward stage, or only in its forward stage if it may run forward only once.
+/// Says whether a block can run forward in a stage. It can do so from its own forward stage to its own
+/// backward stage, or only in its forward stage if it must never advance (`Level::runs_forward_once`).
 bool LevelModel::may_run(int stage, int block) const {
     return stage >= block && stage <= (level_.runs_forward_once(block) ? block : backward_stage(block));
 }
@@ -203,7 +203,7 @@ std::vector<LevelModel::Sum> LevelModel::needs_after(int stage, int block, int t
     return needs;
 }
 
-/// Adds a row for each visit that the stage may have: the existing tensors and the bytes that the visit takes
+/// Adds a row for each possible visit of the stage: the existing tensors and the bytes that the visit takes
 /// besides them must fit the budget.
 void LevelModel::add_memory(int stage) {
     double fixed = 0;

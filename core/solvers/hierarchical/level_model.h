@@ -74,11 +74,10 @@ class LevelModel {
     double budget_;
     std::vector<std::vector<int>> advance_;            ///< [stage][block]: the column, or -1
     std::vector<std::vector<std::vector<int>>> save_;  ///< [stage][block][option]: the column; empty if the
-                                                       ///< block may not run
+                                                       ///< block cannot run forward in the stage
     std::vector<std::vector<int>> kept_;               ///< [stage][tensor]: the column, or -1
     std::vector<int> made_, last_read_;  ///< by tensor that no block passes on: the stages in which it is
-                                         ///< made and last read; for results, `last_read_` is the number of
-                                         ///< stages
+                                         ///< made and last read; for results, `last_read_` is `stages()`
     struct Alive {
         int column, stage, block, tensor;
     };

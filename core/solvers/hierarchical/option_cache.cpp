@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Increase this version when a change of the program may change the options of a block. Files of older
+/// Increase this version when a change of the program can change the options of a block. Files of older
 /// versions are then no longer used.
 constexpr std::string_view kCacheVersion = "rematlas options 2\n";
 constexpr std::size_t kDigest = 64;  // hexadecimal digits

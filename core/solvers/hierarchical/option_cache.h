@@ -33,7 +33,7 @@ class OptionCache {
     explicit OptionCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
     /// Returns the options stored under `key`, if their times differ from `times` by at most `tolerance`
-    /// (`times_apart`). `key` must contain everything besides the times that the options depend on. All
+    /// (`times_apart`). `key` must contain everything that the options depend on, except the times. All
     /// places in the result are below the number of ops; whether the sequences can run is not checked.
     std::optional<CachedOptions> find(std::string_view key, const std::vector<std::int64_t>& times,
                                       double tolerance) const;

@@ -82,7 +82,7 @@ void BlockProgramme::place_ops(const std::vector<const Subproblem*>& blocks,
     }
 }
 
-/// Adds a column for a number of bytes that are away, which may be at most the sum `most`.
+/// Adds a column for a number of bytes that are away, with the sum `most` as its limit. Returns the column.
 int BlockProgramme::away_at_most(const Sum& most) {
     const int column = milp_.add_column({});
     Sum row;

@@ -10,7 +10,7 @@
 // options. "Away" means on the host and not on the device.
 // Columns, besides the columns of copy_flows.h:
 //     x[b,k]   integer: block b runs with option k; exactly one k for each block
-//     u[t,r]   1 if tensor t, which a block passes on, is needed by its backward reader r or a later reader
+//     u[t,r]   1 if tensor t, which a block passes on, is needed by t's backward reader r or a later reader
 //     a[b]     bytes saved by block b that are away between the block's forward and backward run
 //     c[t]     bytes of a passed-on tensor t that are away between its last forward and first backward reader
 //     h[g]     fraction of group g that lives on the host; a group has residents touched in the same stages

@@ -17,8 +17,8 @@ namespace rematlas::offmate {
 struct Place {
     bool on_device = false, on_host = false;
     bool lives_on_host = false;  ///< whether the host holds bytes for the tensor during the whole step
-    /// Numbers in the queues: the last copies, the last op on the host that uses the tensor, and the last op
-    /// on the host that changes or makes it. -1: none.
+    /// Ids in the queues: of the last copy each way, of the last op on the host that uses the tensor, and of
+    /// the last op on the host that changes or makes it. -1: none.
     int to_host = -1, to_device = -1, host_op = -1, host_write = -1;
 };
 
@@ -58,11 +58,11 @@ class ClockedPlaces {
     void fetch(int tensor);
     void free(int tensor);
     void drop(int tensor);
-    /// Runs an op on the device after waiting for the tensors in `read` and `changed`. No copy to the host of
-    /// a tensor in `changed` may be under way.
+    /// Runs an op on the device after waiting for the tensors in `read` and `changed`. The tensors in
+    /// `changed` must not be on their way to the host.
     void run(int op, bool in_place, const std::vector<std::int32_t>& read,
              const std::vector<std::int32_t>& changed);
-    /// Runs an op on the host. Returns false if the host has no room for the op's outputs.
+    /// Runs the op with the id `number` on the host. Returns false if the host has no room for its outputs.
     bool run_on_host(const Op& op, int number);
 
     void wait_for_all();

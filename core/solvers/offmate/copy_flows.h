@@ -48,7 +48,7 @@ struct Sum {
 void add_row(MilpModel& milp, double least, const Sum& sum, double most);
 
 /// How long the copies of a stage take, in units of the linear program. While both links move bytes, each has
-/// its contended speed. Copies in the two directions may run one after the other or side by side. The lines
+/// its contended speed. Copies in the two directions can run one after the other or side by side. The lines
 /// through these extreme cases are lower bounds on the time of the copies.
 struct Rates {
     struct Line {
@@ -71,7 +71,7 @@ class CopyFlows {
     struct Item {
         Sum bytes;
         int leaves = -1;  ///< the last stage that has the bytes before the gap; -1: none
-        int returns = 0;  ///< the first stage that has the bytes after the gap; the number of stages: none
+        int returns = 0;  ///< the first stage that has the bytes after the gap; if none, the stage count
         bool out = true;  ///< whether the bytes must be copied to the host
         bool in = true;   ///< whether the bytes must be copied back
     };

@@ -17,12 +17,12 @@
 
 namespace rematlas::offmate {
 
-constexpr int kAllStages = 3;  ///< how many different numbers of stages can be tried for the linear program
+constexpr int kAllStages = 3;  ///< the linear program can be tried with this many different stage counts
 
 /// Steps that keep both budgets, and the runs and gaps from which the steps were written.
 struct CopyingPlan {
     std::vector<PlacedRun> runs;
-    std::vector<char> away;  ///< by index in `Lifetimes::gaps`: whether the tensor is only on the host
+    std::vector<char> away;  ///< by index in `Lifetimes::gaps`: whether the tensor is away in the gap
     std::vector<Step> steps;
     Homes homes;
     std::int64_t time = 0, peak = 0;
@@ -39,13 +39,13 @@ class CopyPlanner {
     /// `problem` must outlive the object.
     CopyPlanner(const Problem& problem, Bytes budget, const CopyPlannerOptions& options);
 
-    /// Moves tensors that are large and long unused to the host until the budget is kept (heaviest_away.h).
-    /// Returns nullopt if it cannot be kept. Cost: nearly linear in the runs for each gap in which a tensor
-    /// is moved.
+    /// Moves tensors to the host, the large ones with long gaps first, until the budget is kept
+    /// (heaviest_away.h). Returns nullopt if it cannot be kept. Cost: nearly linear in the runs, times the
+    /// number of gaps in which tensors are moved.
     std::optional<CopyingPlan> by_weight(const std::vector<PlacedRun>& runs) const;
 
     /// Returns the best of `by_weight` and of all roundings of the linear program (away_programme.h) for
-    /// several numbers of stages. `numbers`: how many numbers of stages are tried, the smallest first.
+    /// several stage counts. `numbers`: how many stage counts are tried, the smallest first.
     std::optional<CopyingPlan> by_programme(const std::vector<PlacedRun>& runs, const Deadline& deadline,
                                             int numbers = kAllStages) const;
 
@@ -55,8 +55,8 @@ class CopyPlanner {
 
     /// Tries changes of single gaps, one after the other. If the tensor is away in the gap, it stays on the
     /// device instead (other tensors leave if there is no room), or the reverse. A change is accepted if the
-    /// step takes less time, or the same time with fewer bytes away. The result depends only on seed and
-    /// trials unless the deadline ends the search. Returns whether the plan became faster.
+    /// step then takes less time, or the same time with no more bytes away. The result depends only on the
+    /// arguments unless the deadline ends the search. Returns whether the plan became faster.
     bool improve(CopyingPlan& plan, int trials, std::uint64_t seed, const Deadline& deadline) const;
 
     /// Returns the least budget that is enough for the runs if every tensor that may be away is away.

@@ -354,12 +354,12 @@ class StepWriter {
     std::vector<std::int32_t> returns_;  ///< indices of gaps that end with a fetch
     std::vector<std::int64_t> clock_, latest_;
     std::size_t next_return_ = 0;
-    int blocked_until_ = 0;  ///< before this run there is no room to fetch `blocked_bytes_` bytes ahead
+    int blocked_until_ = 0;  ///< before this run, no tensor of `blocked_bytes_` or more can be fetched ahead
     std::int64_t blocked_bytes_ = 0;
-    std::vector<int> waiting_;    ///< tensors that wait for the link to the host; some of them may no longer
-                                  ///< wait
+    std::vector<int> waiting_;    ///< tensors that wait for the link to the host, and some that no longer
+                                  ///< wait (`Leave::waits`)
     std::vector<int> under_way_;  ///< tensors whose copies to the host are under way, in the order of the
-                                  ///< copies; some of them may stay after all
+                                  ///< copies, and some that stay after all (`Leave::leaving`)
     std::vector<int> spent_;      ///< tensors whose copies on the host are not needed any more
     Emitted out_;
 };

@@ -22,7 +22,7 @@ using hierarchical::Level;
 constexpr double kTableShare = 0.3;      // share of the time for options of blocks
 constexpr double kSequenceShare = 0.25;  // share of the remaining time for sequences at larger budgets
 constexpr double kHostShares[] = {1, 0.75, 0.5, 0.25};  // shares of the optimizer's ops that run on the host
-constexpr double kFirstShareStep = 0.125;  // first distance from the best of these to the shares tried next
+constexpr double kFirstShareStep = 0.125;  // first distance of further shares from the best share so far
 constexpr double kLeastShareStep = 0.015;
 
 /// Makes the solver without copies: Rockmate, or HiRemate if the step is no sequence of blocks.
@@ -238,7 +238,7 @@ class Search {
         for (const double share : kHostShares) try_host_share(share);
         for (double step = kFirstShareStep; step >= kLeastShareStep; step /= 2)
             if (!try_host_share(host_share_ - step)) try_host_share(host_share_ + step);
-        // With updates on the host, other sequences may be better, so they are tried again.
+        // With updates on the host, perhaps other sequences are better, so they are tried again.
         if (host_share_ > 0 && curve_) try_sequences();
     }
 

@@ -8,17 +8,17 @@
 // Source: "OffMate" (2024), by the authors of Rockmate and HiRemate. The step is a sequence of blocks with
 // several options each; equal blocks are solved once (hierarchical/block_table.h). A mixed-integer program
 // chooses the options, and the fractions of all tensors that are on the host in each stage
-// (block_programme.h). This program may split tensors, and its stages are whole blocks, so two more steps
-// make its choice exact. First, the solution of a linear program on the runs is rounded to whole tensors so
-// that the budget is kept (away_programme.h). Second, the steps and their copies are written while a clock
-// follows them (copying_steps.h). Other sequences of runs are tried as well. Rockmate (HiRemate if the step
-// is no sequence of blocks) finds them for larger budgets, because copies may make up for the difference. In
-// these sequences blocks may run forward several times. Ops of the optimizer run right after the backward
-// pass of the parameters that they update, with their states streamed through the device. A share of these
-// ops may run on the host instead; the share is chosen so that the step is fastest. At the end, changes of
-// single tensors are tried (`trials`). The answer is approximate. It is never worse than the answer of
-// Rockmate (HiRemate) without copies, which is one of the candidates. If nothing may be copied, the answer is
-// this candidate.
+// (block_programme.h). This program can split tensors, and its stages are whole blocks, so its choice is made
+// exact afterwards. First, the solution of a linear program on the runs is rounded to whole tensors so that
+// the budget is kept (away_programme.h). Then the schedule with its copies is written while a clock follows
+// it (copying_steps.h). Other sequences of runs are tried as well. Rockmate (HiRemate if the step is no
+// sequence of blocks) finds them for larger budgets, because copies can make up for the difference. In these
+// sequences blocks can run forward several times. Ops of the optimizer run right after the backward pass of
+// the parameters that they update, with their states streamed through the device. A share of these ops can
+// run on the host instead; the share is chosen so that the step is fastest. At the end, changes of single
+// tensors are tried (`trials`). The answer is approximate. It is never worse than the answer of Rockmate
+// (HiRemate) without copies, which is one of the candidates. If nothing may be copied, the answer is this
+// candidate.
 #pragma once
 
 #include <cstdint>

@@ -50,7 +50,7 @@ FlatGraph without_optimizer(const Graph& graph, const FlatGraph& flat) {
         for (const int t : flat.outputs[op]) part.is_result[t] = 0;
     }
     std::sort(part.results.begin(), part.results.end());
-    // A tensor that has become a result must stay. So an op that would overwrite it may not run in place.
+    // A tensor that has become a result must stay. So an op that would overwrite it must not run in place.
     std::vector<FlatGraph::Pair> pairs;
     std::vector<std::int32_t> begin{0};
     for (int op = 0; op < flat.op_count; ++op) {

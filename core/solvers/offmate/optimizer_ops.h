@@ -1,6 +1,6 @@
-// Plans steps with an optimizer in two parts, because most solvers do not support ops that change residents.
-// First, a solver plans the forward and the backward pass alone. Then each op of the optimizer is inserted as
-// early as it may run.
+// Plans training steps with an optimizer in two parts, because most solvers do not support ops that change
+// residents. First, a solver plans the forward and the backward pass alone. Then each op of the optimizer is
+// inserted as early as it can run.
 //
 //     const FlatGraph part = without_optimizer(graph, flat);
 //     const RunSequence runs = ...;                                  // of `part`, with reruns
@@ -25,8 +25,9 @@ struct PlacedRun {
 /// or changed it. If this is false, the functions of this folder plan only the graph's order of the ops.
 bool optimizer_is_last(const Graph& graph, const FlatGraph& flat);
 
-/// Returns the graph without required ops of the optimizer. The tensors that these ops read become results.
-/// They take no bytes unless they are results of the whole graph, because the update usually follows at once.
+/// Returns the graph in which no op of the optimizer is required. The tensors that these ops read become
+/// results. These tensors take no bytes unless they are results of `graph`, because the update usually
+/// follows at once.
 FlatGraph without_optimizer(const Graph& graph, const FlatGraph& flat);
 
 /// Returns `runs` with each required op of the optimizer in its earliest place: after the tensors that it

@@ -53,8 +53,9 @@ class ChainReader {
     std::int64_t bytes(int tensor) const { return permanent_[tensor] ? 0 : flat_.bytes[tensor]; }
 
     /// Finds the articulation points: cuts where the forward part after the cut reads at most one tensor from
-    /// before it. Permanent tensors do not count, because they always exist. No two cuts have the same
-    /// tensor: ops between such cuts make no tensor of the chain, so they join the next stage.
+    /// before it. Permanent tensors do not count, because they always exist. Of several cuts that one tensor
+    /// crosses, only the first is returned: the ops between them make no tensor of the chain, so they join
+    /// the next stage.
     std::vector<int> choose_cuts() {
         const int n = static_cast<int>(forward_.size());
         std::vector<int> crossing(n + 1, 0);

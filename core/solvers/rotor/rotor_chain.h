@@ -33,7 +33,8 @@ struct RotorWay {
 /// to run a stage, Rockmate many.
 struct RotorStage {
     std::vector<std::int32_t> advance;  ///< ops that make a_i from a_(i-1)
-    std::vector<std::int32_t> first;    ///< ops that the first forward run of the stage adds to its list
+    std::vector<std::int32_t> first;    ///< ops that the stage must run at its first forward run, beside
+                                        ///< `advance` or one of the lists of its ways
     std::vector<RotorWay> ways;
 
     std::int64_t advance_time = 0;
@@ -44,13 +45,14 @@ struct RotorStage {
                                     ///< above, except those in `left` of these groups
     std::int64_t advance_peak = 0;  ///< peak bytes of `advance`; gradients of the groups above are not
                                     ///< counted
-    std::int64_t advance_peak_with_input = 0;  ///< as `advance_peak`, with a_(i-1) until its last use
+    std::int64_t advance_peak_with_input = 0;  ///< as `advance_peak`, but a_(i-1) counts until its last use
 };
 
 struct RotorChain {
     std::vector<RotorStage> stages;  ///< stage 1 is stages[0]
-    std::int64_t always = 0;  ///< bytes held during the whole step: residents, forward results, and tensors
-                              ///< that must not be made twice or that a stage other than the next reads
+    std::int64_t always = 0;  ///< bytes held during the whole step: residents, forward results, tensors that
+                              ///< may be made only once, and tensors that are read by a stage which is
+                              ///< neither their own nor the next
 };
 
 /// Writes a schedule of a chain as runs. Adds the ops that the first forward run of each stage must include

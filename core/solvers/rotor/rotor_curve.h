@@ -50,8 +50,8 @@ class RotorLevel {
 class RotorCurve final : public Solver {
   public:
     /// Fills tables for budgets up to `largest`, one chain after the other. The last table that was filled in
-    /// time answers, so a short chain may be filled before a long one. `slots`: see RotorTable. `name`: the
-    /// name of the solver that uses the curve.
+    /// time answers: a short chain before a long one gives an answer even if the long one takes too much
+    /// time. `slots`: see RotorTable. `name`: the name of the solver that uses the curve.
     RotorCurve(std::string_view name, const Problem& problem, std::vector<RotorChain> chains, Bytes largest,
                int slots, const Deadline& deadline);
     std::string_view name() const override { return name_; }
@@ -65,8 +65,8 @@ class RotorCurve final : public Solver {
     bool whole_ = false;                 ///< whether `level_` is the filled level of the last chain
 };
 
-/// A solver whose `up_to` fills a table. `solve` fills a table for one budget, too. The time limit covers
-/// filling the table and finding the answer in it.
+/// A solver whose `up_to` fills a table. Its `solve` also fills a table, for one budget. The time limit
+/// covers filling the table and finding the answer in it.
 class CurveSolver : public Solver {
   public:
     Answer solve(const Problem& problem, Bytes budget, const Limits& limits,

@@ -10,8 +10,8 @@ namespace {
 const TradeOffs kNothing{{0, 0}};
 constexpr int kShort = 16;  // in parts of at most this many stages, all splits are tried
 
-/// Returns how many of the steps before `end` need at most m bytes. The first `from` steps must be among
-/// them.
+/// Returns how many of the steps before `end` need at most m bytes. The caller must know that the first
+/// `from` steps do.
 template <class Steps>
 std::size_t steps_within(const Steps& steps, std::int64_t m, std::size_t from, std::size_t end) {
     const auto first = steps.begin() + static_cast<std::ptrdiff_t>(from);
@@ -51,8 +51,8 @@ struct Advance {
 
 using StageFigures = std::vector<std::int64_t>;
 
-/// Returns all numbers of a stage that the dynamic program reads. If the stage is the first of a part, the
-/// program reads neither the peak with the input nor the bytes that the backward group leaves.
+/// Returns all bytes and times of a stage that the dynamic program reads. If the stage is the first of a
+/// part, the program reads neither the peak with the input nor the bytes that the backward group leaves.
 StageFigures figures_of(const RotorStage& stage, bool first) {
     StageFigures figures{stage.advance_time,
                          stage.boundary,
@@ -67,7 +67,7 @@ StageFigures figures_of(const RotorStage& stage, bool first) {
     return figures;
 }
 
-/// Returns a number for each stage; equal stages have equal numbers.
+/// Returns an id of the kind of each stage; equal stages have equal ids.
 std::vector<int> kinds_of(const std::vector<RotorStage>& stages, bool first) {
     std::map<StageFigures, int> known;
     std::vector<int> kinds;
@@ -118,8 +118,8 @@ class RotorWriter {
 
 }  // namespace
 
-// Two parts are equal if they are equal without their last stages and these stages are equal. So the number
-// of a part follows from the number of the part without its last stage and from the kind of that stage.
+// Two parts are equal if they are equal without their last stages and these stages are equal. So the id of a
+// part follows from the id of the part without its last stage and from the kind of that stage.
 EqualParts::EqualParts(const std::vector<RotorStage>& stages) {
     const std::vector<int> first = kinds_of(stages, true), other = kinds_of(stages, false);
     std::unordered_map<std::uint64_t, int> known;
@@ -223,7 +223,8 @@ std::int64_t RotorTable::kept_time(int s, int t) const {
     return kept_before_[t] - kept_before_[s] + last;
 }
 
-/// Returns the way to run the part in which stage s keeps every tensor that its backward group reads.
+/// Returns the following way to run the part: stage s runs by `way` and keeps every tensor that its backward
+/// group reads.
 RotorTable::Way RotorTable::keeping(int s, int t, bool present, const RotorWay& way) const {
     const bool beside = present && s == t;
     const std::int64_t least = std::max(held(t, present) + (beside ? way.save_beside_peak : way.save_peak),
@@ -332,10 +333,10 @@ void RotorTable::merge_better() {
 }
 
 /// Returns the steps of the current part without the steps that gain too little; the first `exact_` steps are
-/// all kept. A later step must be faster than the last kept step by (last - least) / f, but this gain is
-/// never required to exceed last / (8 f) and never less than last / (40 f), where `least` is the time with
-/// everything kept and f is `fineness_`. The remaining steps have exact bytes and times, and do not depend on
-/// steps with more bytes.
+/// all kept. A later step must be faster than the last kept step by (last - least) / f, limited to at most
+/// last / (8 f) and at least last / (40 f). Here `last` is the time of the last kept step, `least` the time
+/// with everything kept, and f is `fineness_`. The remaining steps have exact bytes and times, and do not
+/// depend on steps with more bytes.
 TradeOffs RotorTable::thinned(std::int64_t least) {
     std::size_t kept = 0;
     std::int64_t last = kNever;

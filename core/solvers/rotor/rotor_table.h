@@ -27,20 +27,20 @@ class EqualParts {
     /// Cost: stages^2 / 2 steps, and 4 bytes for each step.
     explicit EqualParts(const std::vector<RotorStage>& stages);
 
-    /// Returns the number of a part, from 0 to `count` - 1. Equal parts have equal numbers.
+    /// Returns the id of the part s .. t, from 0 to `count` - 1. Equal parts have equal ids.
     int of(int s, int t) const { return part_[static_cast<std::size_t>(t) * (t + 1) / 2 + s]; }
     int count() const { return count_; }
 
   private:
-    std::vector<int> part_;  ///< the number of each part, in the order of last stages, then of first stages
+    std::vector<int> part_;  ///< the id of each part, sorted by the part's last stage, then by its first
     int count_ = 0;
 };
 
 /// A part s .. t of the chain starts from the input a_(s-1) of stage s. least_time(s, t, m) is the least time
-/// to go forward through the part and to run its backward groups t .. s within m bytes. These bytes do not
-/// include a_(s-1), tensors held for other parts, and the bytes that the groups above t leave. Stages count
-/// from 0. There are two tables. In the second (`present`), a_t exists from the start (within the m bytes)
-/// and stays until group t has run, or is dropped at once.
+/// to go forward through the part and to run its backward groups t .. s within m bytes. These bytes include
+/// neither a_(s-1), nor tensors held for other parts, nor the bytes that the groups above t leave. The first
+/// stage is 0. There are two tables. In the second (`present`), a_t exists from the start (within the m
+/// bytes) and stays until group t has run, or is dropped at once.
 ///
 /// As a function of m, the least time is a staircase, which is stored as the list of its steps in exact
 /// bytes. After the first `slots` steps of a list, a step is left out if it gains little: less than about
@@ -56,9 +56,9 @@ class RotorTable {
     static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
     /// Which splits of a part into two parts are tried. `all`: all splits. `near`: all splits of a part of at
-    /// most 16 stages. In a longer part, only the splits that the tables already use for the part without its
-    /// first stage or without its last stage, and only with at least the bytes from which on they are used
-    /// there. With `near`, the first `slots` steps of a list are also left out if they gain little.
+    /// most 16 stages; of a longer part only the splits that the tables already use for this part without its
+    /// first stage or without its last stage, and each split only with at least as many bytes as there. With
+    /// `near`, any step of a list is left out if it gains little, even one of the first `slots`.
     /// `by_size`: `all` if `splits()` times the largest number of ways of a stage is at most `kMostSplits`,
     /// else `near`.
     enum class Splits { all, near, by_size };
@@ -78,10 +78,12 @@ class RotorTable {
     static constexpr std::size_t kMostStages = 8192;           ///< for longer chains `EqualParts` alone would
                                                                ///< take more than 128 MiB
     static constexpr std::int64_t kMostSplits = 600'000;       ///< enough for 150 stages that all differ
-    static constexpr std::int64_t kStepsOfAll = 33'000'000;    ///< limit on `exact_` times the parts: 2,900
-                                                               ///< steps at 150 stages that all differ
-    static constexpr std::int64_t kFinenessOfAll = 6'000'000;  ///< limit on `fineness_` times the parts: 46
-                                                               ///< at 512 stages that all differ
+    static constexpr std::int64_t kStepsOfAll = 33'000'000;    ///< limit on `exact_` * (number of parts): for
+                                                               ///< 150 stages that all differ, `exact_` is at
+                                                               ///< most 2,900
+    static constexpr std::int64_t kFinenessOfAll = 6'000'000;  ///< limit on `fineness_` * (number of parts):
+                                                               ///< for 512 stages that all differ,
+                                                               ///< `fineness_` is at most 45
 
     /// Returns the trade-offs of the whole chain.
     const TradeOffs& curve() const { return of(0, last(), false); }
@@ -144,8 +146,8 @@ class RotorTable {
     std::int64_t splits_ = 0;
     bool exhaustive_;
     std::size_t exact_ = 0;                     ///< steps at the beginning of a list that are all kept
-    std::int64_t fineness_;                     ///< later steps must gain at least 1 / `fineness_` of the
-                                                ///< time
+    std::int64_t fineness_;                     ///< the larger it is, the less a later step must gain; see
+                                                ///< `thinned`
     std::vector<std::int64_t> left_before_{0};  ///< by stage: bytes that the groups of earlier stages leave
     std::vector<std::int64_t> kept_before_{0};  ///< by stage: time of the earlier stages if everything is
                                                 ///< kept

@@ -1,4 +1,4 @@
-// A training step with checkpointed regions, as the steps that PyTorch takes.
+// A training step with checkpointed regions, as a schedule that does what PyTorch does.
 //
 //     const CheckpointedStep step = play(graph, flat, regions, {.regions = {0, 2}, .saved = saved});
 //     simulate(graph, step.steps)->peak == Bytes(step.peak);
@@ -17,7 +17,8 @@ struct SaveSet {
     std::vector<std::uint8_t> saved;  ///< by op: whether its outputs are saved; only for ops in `regions`
 };
 
-/// A run of an op, or the place in a rerun where a saved op is left out.
+/// A run of an op, or the place in a rerun of a region where one of its ops is left out: a saved op, or an op
+/// that only counts.
 struct Moment {
     std::int32_t op = -1;
     bool again = false, left_out = false;

@@ -135,7 +135,7 @@ class Finder {
                 if (!within(own) && (of >= 0 || !made_here)) continue;
                 keeps = true;
                 if (made_here) rerun = std::max(rerun, position_[maker] - begin + 1);
-                // Autograd saves the inputs of `of` before `of` runs, so the rerun may stop right before it.
+                // Autograd saves the inputs of `of` before it runs `of`. So the rerun can stop before `of`.
                 if (within(own)) rerun = std::max(rerun, own - begin);
             }
             if (!keeps) continue;

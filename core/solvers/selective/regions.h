@@ -2,10 +2,10 @@
 //
 //     const std::vector<Region> regions = checkpoint_regions(graph, flat);
 //
-// When the first backward op needs a tensor that a region keeps for backward, `torch.utils.checkpoint` first
-// runs the forward of the region again. It starts at the region's first op and stops after the last op that
-// backward needs (early stop). Ops whose outputs are saved (selective checkpointing) are left out. The
-// tensors that the region reads from outside are held until the last backward op that needs the region.
+// Before the first backward op that reads a tensor which a region keeps, `torch.utils.checkpoint` runs the
+// forward of the region again. It starts at the region's first op and stops after the last op that backward
+// needs (early stop). Ops whose outputs are saved (selective checkpointing) are left out. The tensors that
+// the region reads from outside are held until the last backward op that needs the region.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ struct Region {
     std::string module = {};             ///< path of the module that is called
     std::vector<std::int32_t> ops = {};  ///< its forward ops, in order; no other forward op runs between them
     int rerun = 0;                       ///< how many of `ops`, counted from the first, run again
-    std::int32_t first_backward = -1, last_backward = -1;  ///< first and last op that reads a tensor kept by
-                                                           ///< the region
-    std::vector<std::int32_t> inputs = {};                 ///< tensors made by other ops that the region's
-                                                           ///< ops read
+    std::int32_t first_backward = -1, last_backward = -1;  ///< the first and the last backward op that read
+                                                           ///< a tensor kept by the region
+    std::vector<std::int32_t> inputs = {};                 ///< tensors that the region's ops read and that
+                                                           ///< ops outside of the region make
     int parent = -1;                                       ///< index of the smallest other region that
                                                            ///< contains this one, or -1
 };
@@ -33,13 +33,13 @@ struct Region {
 /// ops are not consecutive, if it is called several times, if one of its ops may run only once (except for
 /// `only_counts`), if none of its ops would have to run again, or if a tensor that the module reads is
 /// overwritten. A list of modules is no region either, because it is never called. It is recognized by its
-/// children: their names are numbers, and they have modules of their own or many ops. Cost: linear, times the
-/// depth of the modules.
+/// children: all their names are numbers, and at least one child has modules of its own or many ops. Cost:
+/// linear, times the depth of the modules.
 std::vector<Region> checkpoint_regions(const Graph& graph, const FlatGraph& flat);
 
-/// Returns, by op, whether its outputs can be saved. Such an op has outputs, overwrites nothing, and draws no
-/// random numbers (if a rerun left it out, later ops would draw other numbers). No other op overwrites its
-/// outputs.
+/// Returns, by op, whether its outputs can be saved. They can if the op is a forward op with outputs,
+/// overwrites nothing, and draws no random numbers (if a rerun left it out, later ops would draw other
+/// numbers), and if no other op overwrites its outputs.
 std::vector<std::uint8_t> savable_ops(const Graph& graph, const FlatGraph& flat);
 
 /// Says whether the name consists of digits only, as the names of modules in lists do.

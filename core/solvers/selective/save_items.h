@@ -19,13 +19,15 @@ struct HeldBytes {
 struct SaveItem {
     std::vector<std::int32_t> ops = {};  ///< ops that are saved; empty if the item takes a whole region out
                                          ///< of checkpointing
-    int region = -1;                     ///< region that is taken out or contains the op; -1: group of ops
+    int region = -1;                     ///< region that is taken out, or that contains the op; -1 if `ops`
+                                         ///< is a group
     std::int64_t time = 0;               ///< ns of the ops that do not run again if the item is taken
     std::vector<HeldBytes> held = {};
 };
 
-/// Returns an item for each savable op of the regions in `chosen`, or for each group of such ops if
-/// `by_selectors`. `base` is the step in which nothing is saved.
+/// Returns an item for each savable op of the regions in `chosen`. With `by_selectors`, returns an item for
+/// each group of ops that one selector stands for, if all of them are savable. `base` is the training step in
+/// which nothing is saved.
 std::vector<SaveItem> items_to_save(const Graph& graph, const FlatGraph& flat,
                                     const std::vector<Region>& regions, std::span<const int> chosen,
                                     const CheckpointedStep& base, bool by_selectors);

@@ -3,8 +3,8 @@
 // If the regions are fixed, saving the outputs of an op holds their bytes from the moment at which they would
 // die in the forward pass to the op's rerun. It gains the time of the rerun, whatever else is saved. So the
 // best save set is the solution of a knapsack problem with a memory limit at each moment. Leaving a region
-// without checkpointing is also an item: it holds the bytes of all tensors that backward reads, and gains the
-// time of the whole rerun.
+// without checkpointing is also an item: it holds the bytes of all tensors of the region that backward reads,
+// and gains the time of the whole rerun.
 //
 // If there are few choices, all are tried, and the answer is the best of its class. Otherwise the items are
 // taken in the order of their time divided by the price of their bytes. This is done several times with
@@ -43,8 +43,8 @@ struct SaveSearchResult {
     bool is_best_of_class = false;     ///< whether all choices were tried
 };
 
-/// Returns the save set with the least time within the budget, and with the least memory among equal times.
-/// At the deadline the search ends with the best save set so far.
+/// Searches for the save set with the least time within the budget, and with the least memory among equal
+/// times. At the deadline the search ends with the best save set so far.
 SaveSearchResult search_save_set(const Graph& graph, const FlatGraph& flat,
                                  const std::vector<Region>& regions, Bytes budget, const SaveClass& of,
                                  const Deadline& deadline);

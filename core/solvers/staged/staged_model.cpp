@@ -69,8 +69,8 @@ StagedModel::StagedModel(const FlatGraph& graph, std::int64_t budget, const Stag
     }
     limit_reruns(options.most_time.value_or(options.below) - base);
     add_columns();
-    // Times are integers, so half a nanosecond more admits no further schedule. It prevents that a rounding
-    // error excludes a schedule.
+    // Times are integers, so half a nanosecond more admits no further schedule. Without it, a rounding error
+    // could exclude a schedule.
     if (options.most_time) add_time_row((static_cast<double>(*options.most_time - base) + 0.5) * time_scale_);
     for (int stage = 0; stage < static_cast<int>(ops_.size()) && !options.stop.stop_requested(); ++stage)
         add_stage(stage, options.held.empty() ? StageBytes{} : options.held[stage]);
@@ -104,8 +104,8 @@ void StagedModel::place_ops() {
     }
 }
 
-/// Finds the last stage in which each op may run again. An op may run again only as long as its outputs may
-/// be read, so the ops that may read them are handled first: the loop goes from the last op to the first.
+/// Finds the last stage in which a rerun of each op can be useful: the last one in which its outputs can be
+/// read. The ops that read them are handled first, because the loop goes from the last op to the first.
 void StagedModel::limit_reruns(std::int64_t slack) {
     const int end = static_cast<int>(ops_.size());
     last_rerun_.assign(ops_.size(), -1);
@@ -128,8 +128,8 @@ StagedModel::Variable StagedModel::run(int stage, int place) const {
     return {run_columns_[stage][place], 0};
 }
 
-/// Returns the variable that is 1 if the tensor is kept at the beginning of the stage. The number of ops as
-/// `stage` means the end of the step.
+/// Returns the variable that is 1 if the tensor is kept at the beginning of the stage. A `stage` equal to the
+/// number of ops means the end of the step.
 StagedModel::Variable StagedModel::kept(int stage, int index) const {
     const Tensor& tensor = tensors_[index];
     const int end = static_cast<int>(ops_.size());

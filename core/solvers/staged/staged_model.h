@@ -14,7 +14,7 @@
 //   on it is a row of its own. So only R (runs) and S (kept) are binary, and the relaxation is tight.
 // - The rows are stronger: an op runs only if each tensor that it reads is present after all earlier frees.
 // - Workspaces, ops with several outputs, residents, results and runs in place count as in the checker.
-// - There are no variables for reruns that cost more than can be gained, for reruns that no later step needs,
+// - There are no variables for reruns that cost more than can be gained, for reruns that no later op needs,
 //   and for tensors that must be kept or cannot be kept.
 // The class of schedules: ops first run in the graph's order. Reruns of a stage are in that order too, each
 // at most once. An op does not run in a stage at whose beginning one of its outputs exists.
@@ -47,7 +47,7 @@ struct StageBytes {
 };
 
 struct StagedModelOptions {
-    /// Nanoseconds. Schedules that take at least this time may be left out.
+    /// Nanoseconds. The model need not contain schedules that take this time or longer.
     std::int64_t below = std::numeric_limits<std::int64_t>::max();
     /// Nanoseconds. With a value, the peak is minimized among the schedules that take at most this time, and
     /// `below` is ignored. Without a value, the time is minimized within the budget.
@@ -111,7 +111,7 @@ class StagedModel {
         std::int64_t bytes;
         bool result;
         int last_first_use;  ///< place of the last op that reads it; -1 if none
-        int last_use;        ///< last stage in which any op may read it; the number of stages for results
+        int last_use;        ///< last stage in which any op can read it; the number of stages for results
     };
 
     /// An in-place run of an op that overwrites several tensors. The column is 1 only if every tensor that
@@ -134,8 +134,8 @@ class StagedModel {
     }
     Variable run(int stage, int place) const;
     Variable kept(int stage, int tensor) const;
-    Variable freed(int stage, int tensor, int use) const;  ///< use 0: after the op that makes it, then after
-                                                           ///< each of its users
+    Variable freed(int stage, int tensor, int use) const;  ///< use 0: freed after the op that makes the
+                                                           ///< tensor; use i: after the i-th of `users`
     Variable freed_after(int stage, int tensor, int place) const;
 
     const FlatGraph& graph_;

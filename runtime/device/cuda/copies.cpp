@@ -100,8 +100,8 @@ class CudaSlab final : public PinnedSlab {
         (void)cudaGetLastError();
         TORCH_CHECK(false, bytes, " bytes of host memory cannot be pinned: ", cudaGetErrorString(error));
     }
-    /// Waits for the device, because a tensor in the slab may be freed while a submitted kernel still uses
-    /// it. Errors are ignored: at the end of the process the driver may no longer work.
+    /// Waits for the device, because a tensor in the slab can be freed while a submitted kernel still uses
+    /// it. Errors are ignored: at the end of the process the driver perhaps no longer works.
     ~CudaSlab() override {
         const c10::cuda::CUDAGuard guard(index_);
         (void)cudaDeviceSynchronize();

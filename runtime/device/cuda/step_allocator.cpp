@@ -76,7 +76,7 @@ class StepAllocator final : public ForwardingAllocator {
     }
 
     /// Waits for the device, because submitted work may still use the memory. Errors are ignored: at the end
-    /// of the process the driver may no longer work.
+    /// of the process the driver perhaps no longer works.
     void release(int device, void* memory) {
         const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(device));
         const c10::cuda::CUDAStreamCaptureModeGuard relaxed(cudaStreamCaptureModeRelaxed);
@@ -323,9 +323,9 @@ class StepAllocator final : public ForwardingAllocator {
     }
 
     /// Allocates through libtorch's allocator. If the allocation fails, idle arenas release their memory. If
-    /// it fails again, the evictor frees memory until it succeeds or nothing is left to free. The evictor
-    /// holds its own lock while it frees. So it is called here, and not in libtorch's callback, which runs
-    /// under the allocator's lock.
+    /// it fails again, the evictor frees memory until the allocation succeeds or nothing is left to free. The
+    /// evictor holds its own lock while it frees. So the evictor is called here, and not in libtorch's
+    /// callback, which runs under the allocator's lock.
     template <class Allocate>
     std::invoke_result_t<Allocate> counted(c10::DeviceIndex device, std::size_t bytes, Allocate&& allocate) {
         const auto and_noted = [&](auto made) {
@@ -345,9 +345,9 @@ class StepAllocator final : public ForwardingAllocator {
         }
     }
 
-    /// Returns the statistics, including arenas. If there are arenas, each request calls this function, so no
-    /// peak of the sum is missed. libtorch's own peaks count from their last reset, by Rematlas or the
-    /// caller.
+    /// Returns the statistics, including arenas. If there are arenas, each request calls this function, so
+    /// that no peak of libtorch's and the arenas' bytes together is missed. libtorch's own peaks count from
+    /// their last reset, by Rematlas or the caller.
     DeviceStats note(c10::DeviceIndex device) {
         DeviceStats now = own_.getDeviceStats(device);
         const std::int64_t own_peak = now.allocated_bytes[aggregate].peak;

@@ -1,4 +1,4 @@
-// An allocator of CUDA devices that supports arenas. Within a step that has an arena, the arena serves
+// An allocator of CUDA memory that supports arenas. Within a step that has an arena, the arena serves
 // requests; libtorch's own allocator serves all others.
 #pragma once
 
@@ -25,7 +25,8 @@ ArenaMemory device_arena_memory(int device);
 void reset_measured_peak(int device);
 LooseBlocks large_blocks(int device);    ///< without `slack`
 std::int64_t measured_peak(int device);  ///< peak in bytes since `reset_measured_peak`
-/// Returns the peak since the last call of this function, in bytes. `reset_measured_peak` does not change it.
+/// Returns the peak since the last call of this function, in bytes. `reset_measured_peak` does not change
+/// this peak.
 std::int64_t take_step_peak(int device);
 
 }  // namespace rematlas

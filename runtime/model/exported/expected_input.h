@@ -32,9 +32,9 @@ class ExpectedInput {
     void check(const at::Tensor& tensor, std::size_t position, const NamedSizes& named,
                std::map<std::string, std::int64_t>& found) const;
 
-    /// Checks the sizes that follow from named sizes, such as `2*s`, and throws as `check` does. May only be
-    /// called when all names have been found. Only sums and products of names and numbers are checked, no
-    /// other expressions.
+    /// Checks the sizes that follow from named sizes, such as `2*s`, and throws as `check` does. Must be
+    /// called only after all names have been found. Only sums and products of names and numbers are checked,
+    /// no other expressions.
     void check_derived(const at::Tensor& tensor, std::size_t position,
                        const std::map<std::string, std::int64_t>& found) const;
 
@@ -45,7 +45,7 @@ class ExpectedInput {
     struct Size {
         std::int64_t exported = 0;
         bool is_fixed = false;
-        std::string expression = {};  ///< expression of a size that may vary
+        std::string expression = {};  ///< expression of a size that can vary
         std::string name = {};        ///< name of the size, if the expression is only a name
     };
     std::string text() const;

@@ -36,7 +36,7 @@ struct DispatchedCall {
 struct NumberCall {
     NumberFunction function;
 };
-/// A call of a part of the program that may have its own settings of autograd or autocast.
+/// A call of a part of the program that can have its own settings of autograd or autocast.
 struct RegionCall {
     struct Autocast {
         c10::DeviceType device;

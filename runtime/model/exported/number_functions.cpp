@@ -84,7 +84,7 @@ IValue power(const Arguments& of) {
     const std::int64_t base = whole(of[0]), exponent = whole(of[1]);
     if (base == 0 || base == 1) return exponent == 0 ? std::int64_t{1} : base;
     if (base == -1) return exponent % 2 == 0 ? std::int64_t{1} : base;
-    // For all other bases the result overflows and throws after at most 64 multiplications.
+    // With any other base, at most 64 multiplications run: then the result overflows, and `multiply` throws.
     for (std::int64_t i = 0; i < exponent; ++i) result = multiply({result, of[0]});
     return result;
 }

@@ -17,7 +17,7 @@ struct Move {
     c10::Device to;
 };
 
-/// A graph, and the numbers of its values by their names in the file.
+/// A graph, and the index of each of its values by the name of the value in the file.
 struct ReadForward {
     ForwardGraph graph;
     std::unordered_map<std::string, int> values;

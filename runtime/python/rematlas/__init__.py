@@ -3,7 +3,7 @@
     import rematlas
 
     rematlas.apply(model, "60%")            # or 2 * 1024**3, "2GiB", "60% of activations"
-    for x, target in batches:               # as usual: the first steps are recorded, later ones run by a plan
+    for x, target in batches:               # as usual: first steps are recorded, later steps run by a plan
         loss = criterion(model(x), target)
         loss.backward()
         optimizer.step()

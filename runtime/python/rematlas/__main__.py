@@ -8,11 +8,11 @@ The function returns (model, args, kwargs), or (model, args); `--set batch=8` pa
 `capture` records two steps, whose loss is the sum of the outputs that are single numbers, or of all outputs
 if there is no such number, and writes the graph: `rematlas solve`, `rematlas sweep` and the explorer open it.
 With --optimizer the step ends with its fused updates. With --device meta the step is recorded from shapes for
-the card of a device profile, which need not exist; the function may build its model on the meta device, and
-with --values the arguments have values. Such a step may end with any optimizer of torch.optim and torchao;
---master-weights f32 adds f32 copies of parameters of 16 bits. `fits` tells which cards the step fits. `run`
-trains by a plan; --verify also runs the original and compares every bit. `build` compiles the package for the
-torch that is installed.
+a card that need not exist, given by a device profile. The function may then build its model on the meta
+device, the arguments have values only with --values, and the step may end with any optimizer of torch.optim
+and torchao; --master-weights f32 adds f32 copies of 16-bit parameters. `fits` tells which cards the step
+fits. `run` trains by a plan; --verify also runs the original and compares every bit. `build` compiles the
+package for the torch that is installed.
 """
 
 import argparse

@@ -85,34 +85,34 @@ def apply(
     solver (see `generate_config`), which is used instead of `solver`. `time_limit`: seconds for each search;
     by default one second for each 100 ops, from 2 to 30. `verify`: the number of real steps on which the plan
     is compared with the original before it is used. `plan`: a plan that was made before, or its path; without
-    a `budget`, its budget in bytes is kept. `shapes`: the most kinds of calls that are planned. `frames`: the
-    number of forwards that are open at a time; if more are open, a new plan is made. `on_refuse`: "warn"
+    a `budget`, its own budget in bytes is kept. `shapes`: the most kinds of calls that are planned. `frames`:
+    the number of forwards that are open at a time; if more are open, a new plan is made. `on_refuse`: "warn"
     warns once and trains on with the original; "raise" raises rematlas.Refused.
 
     `arena`: whether the tensors of a step are put into one piece of memory, which does not fragment. The
     default is True on the CPU, and on a GPU unless PYTORCH_CUDA_ALLOC_CONF asks for expandable segments:
     without them, libtorch hands out blocks that are up to 1 MiB larger than a tensor. The process keeps the
-    arena between steps, also while the optimizer needs memory. If memory runs out, an arena without tensors
-    is freed. `unplanned`: how steps run that have no plan. By default, steps that are not known to fit run
-    under online eviction (see `evict`), which keeps a budget in bytes; if possible, a step that does not fit
-    is planned from shapes first. "evict" records the first steps under eviction instead, and raises
-    torch.OutOfMemoryError if that cannot keep the budget. "original" runs the original, which may exceed it.
+    arena between steps, even while the optimizer needs memory. If memory runs out, an arena without tensors
+    is freed. `unplanned`: how steps without a plan run. By default, a step runs under online eviction (see
+    `evict`) unless it is known to fit in a budget in bytes; if possible, a step that does not fit is planned
+    from shapes first. With "evict", the first steps are recorded under eviction instead, and
+    torch.OutOfMemoryError is raised if that cannot keep the budget. With "original", steps can exceed it.
 
     `optimizer`: a torch.optim.SGD without dampening, Adam or AdamW, with fused=True, whose updates become
     part of the plan. Each parameter is updated during backward, as soon as its gradient is final, and the
-    gradient is freed then: using its `.grad` raises an error, and `optimizer.step()` has nothing left to do.
-    Steps are watched first: if gradients are summed, clipped or scaled, or if several forwards come before a
-    step, the optimizer keeps its own steps. It also keeps them if the plan is from shapes, unless
-    `accumulate`, `clip_norm`, `scaler` or weights in `offload` are given. `accumulate`: the number of
-    backwards before each step; all but the last one add to `.grad`. `clip_norm`: the norm to which all
-    gradients together are clipped before each step, as torch.nn.utils.clip_grad_norm_ does. The program must
-    then not clip; `status(model).gradient_norm` is the norm before clipping. `scaler`: the
-    torch.amp.GradScaler that scales the loss and takes the steps. Gradients are unscaled before they are
-    clipped, so the program need not call `scaler.unscale_`; without `clip_norm` it must not.
+    gradient is freed then: use of the parameter's `.grad` raises an error, and `optimizer.step()` has nothing
+    left to do. Steps are watched first: if gradients are summed, clipped or scaled, or if several forwards
+    come before an `optimizer.step()`, the updates stay there. They also stay there if the plan is from
+    shapes, unless `accumulate`, `clip_norm`, `scaler` or weights in `offload` are given. `accumulate`: the
+    number of backwards before each `optimizer.step()`; all but the last one add to `.grad`. `clip_norm`: the
+    norm to which all gradients together are then clipped, as torch.nn.utils.clip_grad_norm_ does. The program
+    must not clip itself; `status(model).gradient_norm` is the norm before clipping. `scaler`: the
+    torch.amp.GradScaler that scales the loss and calls `optimizer.step()`. Gradients are unscaled before they
+    are clipped, so the program need not call `scaler.unscale_`; without `clip_norm` it must not.
 
     `offload`: the tensors that may be copied to the host within the step. "activations" come back before the
-    step ends. "weights" live on the host with their optimizer's states and the sums of accumulated gradients:
-    they remain tensors of the device, are complete at any time, but are slow outside of the plan. The
+    step ends. "weights" live on the host with the optimizer's states and the sums of accumulated gradients:
+    the weights remain tensors of the device, usable at any time, but slow outside of the plan. The
     optimizer must then be part of the plan, with `accumulate` and `clip_norm` as the training has them, and
     the budget need not include the parameters. "all" means both. `links`: the links for the copies ("pcie4",
     a card such as "h200", or a profile's path). `host_budget`: the most bytes on the host. `device`: the
@@ -188,7 +188,7 @@ torch.nn.Module.compile = compile_unless_planned
 
 
 def remove(model):
-    """Restores the module's own forward, and returns the module. A step that is under way ends as it began.
+    """Restores the module's own forward, and returns the module. A planned step under way ends by its plan.
 
     `model`: a module under `apply`. Raises ValueError if nothing is applied to it.
     """
@@ -227,8 +227,8 @@ def plan(model, args, budget, kwargs=None, **options) -> Plan:
     `host_profile`: "desktop", or the path of a file that `rematlas links` wrote. It says how much memory the
     host has if `host_budget` is not given. `optimizer`: a name with options, ("adamw", {"lr": 1e-4}), any
     torch.optim.Optimizer, or a list of optimizers, each for a part of the parameters. `master_weights`:
-    "f32" if parameters of 16 bits are copies of weights in f32, which the optimizer updates. Gradients are
-    cast to f32 for one parameter at a time, or for all parameters at once if the optimizer is foreach.
+    "f32" if 16-bit parameters are copies of f32 weights, and the optimizer updates the f32 weights. Gradients
+    are cast to f32 for one parameter at a time, or for all parameters at once if the optimizer is foreach.
 
     `mesh`: "fsdp=8,tp=2", or a dict: the ranks among which the model is divided, the outermost dimension
     first; the plan is for one rank. Along fsdp, fully_shard is called for each repeated block and for the
@@ -237,7 +237,7 @@ def plan(model, args, budget, kwargs=None, **options) -> Plan:
     and returns a model that it has divided along dimensions of any names. torch.distributed must not be
     initialized. `param_dtype` and `reduce_dtype`: "bf16", "f16" or "f32", the types of FSDP2's
     MixedPrecisionPolicy. `rank_links`: the links between ranks, within nodes of 8 and between nodes:
-    "nvlink4,ib400"; by default the usual links of such a card. Collectives run beside compute, and their
+    "nvlink4,ib400"; by default the usual links of this card. Collectives run beside compute, and their
     times are computed from the links.
 
     Among the optimizers, the names sgd, adam and adamw mean fused updates: an op of the plan updates each
@@ -246,10 +246,10 @@ def plan(model, args, budget, kwargs=None, **options) -> Plan:
     parameters, torch's default on a GPU) or {"foreach": False} (a loop), the optimizers of torchao
     ("adamw8bit", ...), and instances that are not fused.
 
-    The step of such an optimizer is recorded on shapes, so the bytes of its states and temporaries are exact.
-    `apply` refuses such a plan: it is only for inspection. The workspaces of the optimizer's kernels are not
-    known. Parameters that require no gradient have no states. `plan(...).updates()` says how the updates run,
-    and how much memory they take.
+    An `optimizer.step()` after the backward is recorded on shapes, so the bytes of the optimizer's states and
+    temporaries are exact. `apply` refuses a plan with such an optimizer: the plan is only for inspection. The
+    workspaces of the optimizer's kernels are not known. Parameters that require no gradient have no states.
+    `plan(...).updates()` says how the updates run, and how much memory they take.
     """
     if options.get("device_profile", "") is None:
         del options["device_profile"]

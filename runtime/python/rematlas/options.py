@@ -36,7 +36,7 @@ class Options:
     scaler: torch.amp.GradScaler | None  # None also if the scaler is disabled
     chunk_loss: int | str | None
     watch: str | os.PathLike | None
-    wire_weight: float  # for the times of collectives
+    wire_weight: float  # a factor for the times of collectives
     copies: Copies
 
     def in_arena(self, device: str) -> bool:

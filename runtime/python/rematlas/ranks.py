@@ -66,8 +66,8 @@ def digest(plan) -> str:
 
 def key_of(number, module) -> str:
     """Returns a key for the plans of a module. It is the same on all ranks that train a module with the same
-    parameters; the stages of a pipeline have other parameters. `number`: the number of the module among those
-    of the process."""
+    parameters, and another one for each stage of a pipeline. `number`: the position of the module among the
+    planned modules of the process."""
     named = [(name, *facts_of(parameter)) for name, parameter in module.named_parameters()]
     return f"rematlas/modules/{number}/{hashlib.sha256(json.dumps(named).encode()).hexdigest()}"
 
@@ -123,7 +123,7 @@ class Shared:
             self.is_published = True
 
     def waits(self) -> bool:
-        """Says whether the leading rank has not answered yet, but still may."""
+        """Says whether the leading rank has not answered yet, and there is still time for its answer."""
         return not self.store.check([self.key]) and time.monotonic() < self.end
 
     def received(self, plan):

@@ -61,7 +61,7 @@ class PlanInfo:
     - `solver`: the name of the solver
     - `compared`: the number of steps in which the plan was compared with the original
     - `last`: figures of the last step that the plan ran, by name
-    - `loss_head`: bytes of head and loss in the peak, and by chunks of tokens; None if the bytes are few
+    - `loss_head`: bytes of head and loss in the peak, and in chunks of tokens; None if chunks save few
 
     Unknown values are None.
     """
@@ -76,8 +76,8 @@ class PlanInfo:
         last = call_plan.plan.compiled.last_step()
         self.last = dataclasses.asdict(last) if last else {}
         # The bytes of head and loss in the step's peak, and their bytes in chunks of tokens, in the form of
-        # `rematlas inspect --json`; None if the bytes are few. This object does not hold the plan itself,
-        # because the plan holds tensors.
+        # `rematlas inspect --json`; None if chunks would save few bytes. This object does not hold the plan
+        # itself, because the plan holds tensors.
         self.loss_head = call_plan.plan.compiled.loss_head
 
     def __repr__(self):
@@ -169,7 +169,7 @@ class Status:
         refused = [p for p in self._call_plans() if p.state.name is StateName.REFUSED]
         if not (refused or of_module or fallback.has_failed):
             return ""
-        # Steps that are known from shapes not to fit run under eviction.
+        # The text is about steps that do not fit. If shapes tell that a step does not fit, eviction runs it.
         fits = None if of_module or not all(p.original.bytes for p in refused) else False
         if fallback.budget is None or fallback.evicts(fits):
             return ""

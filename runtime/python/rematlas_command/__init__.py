@@ -41,8 +41,8 @@ def environment_of_runtime() -> dict:
 
 
 def check_torch() -> None:
-    """Raises ImportError with the next action if this Python environment has no torch. Ends `python -m
-    rematlas` with one line."""
+    """Raises ImportError, which says what to do, if this Python environment has no torch. In
+    `python -m rematlas`, ends the process with one line instead."""
     if importlib.util.find_spec("torch") is not None:
         return
     if sys.argv[:1] == ["-m"]:

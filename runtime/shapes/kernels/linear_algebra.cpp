@@ -45,7 +45,8 @@ std::tuple<Tensor, Tensor> orthogonal_triangular(const Tensor& self) {
     return {by_columns(self.sizes(), self.options()), at::empty(sizes, self.options())};
 }
 
-/// Returns how many elements of a matrix are below the main diagonal, on it, or at most `offset` above it.
+/// Returns how many elements of a matrix are on or below the diagonal that is `offset` places above the main
+/// diagonal; a negative `offset` means a diagonal below it.
 std::int64_t places_below(std::int64_t rows, std::int64_t columns, std::int64_t offset) {
     std::int64_t places = 0;
     for (std::int64_t row = 0; row < rows; ++row)

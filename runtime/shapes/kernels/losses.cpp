@@ -72,8 +72,8 @@ Tensor nll2d_backward(const Tensor&, const Tensor& self, const Tensor&, const Op
     return contiguous_like(self);
 }
 
-/// cuDNN and MIOpen take only targets of 32-bit integers on the host. The targets of a step are on its
-/// device, so neither library is used.
+/// cuDNN and MIOpen take only targets that are 32-bit integers in host memory. The targets of a training step
+/// are on the device, so neither library is used.
 bool chooses_library_for_ctc(const Tensor&, const Tensor&, IntArrayRef, IntArrayRef, std::int64_t) {
     return false;
 }

@@ -7,8 +7,8 @@ namespace {
 
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 
-/// Returns the type of the statistics. This is the type in which sums are accumulated; on the host it is the
-/// type of the input, unless a parameter is float32.
+/// Returns the type of the statistics. On a GPU this is the type in which sums are accumulated. On the host
+/// it is float32 if a parameter is float32, else the type of the input.
 c10::ScalarType statistics_type(const Tensor& input, std::initializer_list<OptionalTensor> parameters) {
     if (!target_is_cpu()) return accumulated(input.scalar_type());
     for (const OptionalTensor& parameter : parameters)

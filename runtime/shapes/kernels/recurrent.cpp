@@ -8,9 +8,9 @@ namespace rematlas::meta {
 namespace {
 
 /// Returns the bytes that oneDNN 3 keeps for an LSTM layer from the forward to the backward. Each part begins
-/// on a new page. The parts are: the gates; one state per step; three arrays of states and of their gradients
-/// that layers and steps pass on; and two arrays of cells. The formula was found by measuring, and is exact
-/// for float32.
+/// on a new page. The parts are: the gates; one state per time step; three arrays of the states that layers
+/// and time steps pass on, with the gradients of these states; and two arrays of cells. The formula was found
+/// by measuring, and is exact for float32.
 std::int64_t workspace_bytes(std::int64_t length, std::int64_t batch, std::int64_t inputs,
                              std::int64_t hidden) {
     const auto pages = [](std::int64_t floats) { return (4 * floats + 4095) / 4096 * 4096; };

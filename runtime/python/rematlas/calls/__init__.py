@@ -1,2 +1,2 @@
-"""The parts of a call of the module: its arguments, the settings that it runs under, and the state of the
-module that it depends on."""
+"""The parts of a call of the module: its arguments, its settings, and the state of the module on which it
+depends."""

@@ -23,8 +23,8 @@ class Assignments:
                 self.before[id(values)] = values, found
 
     def made(self):
-        """Returns (dictionary, name) of each attribute that the forward has set to a tensor or a
-        container."""
+        """Returns (dictionary, name) of each attribute that the forward has set to a tensor or to a
+        container of tensors."""
         return [
             (values, name)
             for values, found in self.before.values()

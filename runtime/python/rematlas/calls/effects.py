@@ -94,8 +94,7 @@ def apply(effects, logged) -> None:
 
 
 class Kept:
-    """The values of counters and logs at the time when this object is made, which is when a forward has
-    ended."""
+    """The values of counters and logs at the time when this object is made. `put_back` restores them."""
 
     def __init__(self, effects):
         self.values = [(values, name, values.get(name)) for values, name, *_ in effects]
@@ -123,8 +122,8 @@ def logs(effects) -> int:
 
 @contextlib.contextmanager
 def undone(effects):
-    """A context that undoes the changes that a forward within it makes to counters and logs, so these changes
-    are not made twice."""
+    """A context for a forward that runs a second time. At the end, the counters and logs get the values back
+    that they had before the context, because the first run has made the changes already."""
     kept = Kept(effects)
     try:
         yield
@@ -139,8 +138,8 @@ class Log(TorchFunctionMode):
     READS = {torch.Tensor.item: "item", torch.Tensor.__float__: "float"}
 
     def __init__(self, known):
-        """`known`: the places (id of a dictionary, name) of counters and logs. If `known` is None, every
-        place counts as known, tensors have no values, and each number that is read is NaN."""
+        """`known`: the places (id of a dictionary, name) of counters and logs. It is None if tensors have no
+        values: then every place counts as known, and each number that is read is NaN."""
         super().__init__()
         self.known = known
         self.where = []  # for each number that was read: (dictionary, name) of its log

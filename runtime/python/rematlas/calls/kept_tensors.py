@@ -16,7 +16,7 @@ from .plain_values import plain, shown
 DEEPEST = 8  # the most levels of nested containers
 # types of common values that hold no tensors, for a quick test
 NEVER_KEPT = frozenset({bool, int, float, str, type(None), dict, set, collections.OrderedDict})
-made_of = {}  # one object for all equal descriptions of tensors and containers
+made_of = {}  # maps each description of a tensor or a container to the one object for all equal descriptions
 
 
 def geometry_of(tensor) -> tuple | None:

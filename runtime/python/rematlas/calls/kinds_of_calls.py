@@ -21,9 +21,9 @@ class Variety(typing.NamedTuple):
 
 
 def variety(key, others, count) -> Variety:
-    """Returns which arguments have more than `count` different values among the calls of these kinds. `key`:
-    the key of a kind of call; `others`: the keys of the other kinds. A key is ((template of the arguments,
-    geometry of the tensors, settings), state of the module, ...)."""
+    """Returns which arguments have more than `count` different values among several kinds of calls. `key`:
+    the key of one kind; `others`: the keys of the other kinds. A key is ((template of the arguments, geometry
+    of the tensors, settings), state of the module, ...)."""
     (template, geometry, settings), *state = key
     of_one_state = [other[0][:2] for other in others if [other[0][2], *other[1:]] == [settings, *state]]
     values = values_that_vary(template, [other for other, _ in of_one_state], max(count, 1))
@@ -48,7 +48,7 @@ def told(names, what) -> str:
 
 def values_that_vary(template, others, count) -> list:
     """Returns (name, whether it is a number) of each argument, or part of an argument, that is not a tensor
-    and has more than `count` different values in these calls."""
+    and has more than `count` different values among `template` and the templates `others`."""
     own = values_in(template)
     of_others = [values for values in map(values_in, others) if values.keys() == own.keys()]
     found = []
@@ -60,9 +60,9 @@ def values_that_vary(template, others, count) -> list:
 
 
 def inputs_that_vary(geometry, others, count) -> list:
-    """Returns the places of the tensors that have more than `count` different geometries in these calls.
-    `geometry`: see call_inputs.py. Its last fact may describe how tensors share memory; that fact is
-    ignored."""
+    """Returns the positions of the tensors that have more than `count` different geometries among `geometry`
+    and `others`. A geometry is made by call_inputs.py. Its last fact may describe how tensors share memory;
+    that fact is ignored."""
     of_others = [facts for facts in others if len(facts) == len(geometry)]
     tensors = [facts for facts in zip(geometry, *of_others) if isinstance(facts[0][0], torch.dtype)]
     return [place for place, facts in enumerate(tensors) if len(set(facts)) > count]
@@ -73,7 +73,7 @@ def values_in(template) -> dict:
     `template`: see structure.py."""
     try:
         args, kwargs = structure.arguments(template)
-    except Exception:  # a class that cannot be made without tensors
+    except Exception:  # an argument cannot be rebuilt without its tensors
         return {}
     found = {}
     for place, value in enumerate(args, 1):

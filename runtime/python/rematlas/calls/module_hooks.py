@@ -12,7 +12,7 @@ from .assignments import Assignments, paths_of
 
 
 class BeforeForward:
-    """The state before a forward that the forward may change without an op."""
+    """The state that a forward may change without an op, as it was before the forward."""
 
     def __init__(self, module):
         self.randomness = modes.Randomness()

@@ -21,13 +21,13 @@ class ModuleState:
     def __init__(self, module):
         self.module = module
         self.watch = None
-        self.number = None  # the number of the state; equal states have the same number
+        self.number = None  # the id of the state, from 0 on; equal states have the same id
         self.change = ""  # the last change, as text
         self.assigned = {}  # attributes that forwards set, by (id of dictionary, name): (dictionary, name)
         self.reads_kept = False  # a forward reads attributes that the forward before it has set
         self.counted = {}  # counters and logs that the forward only changes, in the form of `assigned`
         self.after_forward = effects.Kept(())  # the values of `counted` at the end of the last forward
-        self.numbers = {}  # the number of each state by its fingerprint, to keep keys short
+        self.numbers = {}  # the id of each state by its fingerprint; ids keep the keys of plans short
         self.identities = None  # the ids of parameters and buffers
         self.tying = ()  # for each parameter and buffer: the place of the first one that is the same tensor
 
@@ -65,8 +65,8 @@ class ModuleState:
         return self.number, self.tying
 
     def change_within(self, watch) -> str:
-        """Returns the first change that the forward which has just run has made since the watch was made;
-        empty if it has changed nothing."""
+        """Called when a forward has run. Returns the first change of the module since `watch` was made
+        before the forward; empty if there is none. Tensors in the attributes `assigned` are no changes."""
         if watch.unchanged():
             return ""
         made = [(values, name) for values, name in self.assigned.values() if is_kept(values.get(name))]

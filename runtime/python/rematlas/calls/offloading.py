@@ -157,8 +157,8 @@ def first_unknown():
 
 @contextlib.contextmanager
 def only(stack):
-    """A context in which only the hooks in `stack` are in force, without those around it. Hooks that were
-    pushed within the context and not popped stay in force after it."""
+    """A context in which the hooks in `stack` are in force, and no others. At the end, the former hooks are
+    in force again, and also the hooks that were pushed within the context and not popped."""
     around = take_all()
     push(stack)
     try:

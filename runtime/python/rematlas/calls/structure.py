@@ -1,4 +1,4 @@
-"""Splits arguments and outputs of any structure into their tensors and a template (all the rest, as bytes).
+"""Splits arguments and outputs of any structure into their tensors and a template (all the rest, hashable).
 
     template, tensors = flatten((args, kwargs))    # any value that can be pickled: ModelOutputs, dataclasses,
     ... rebuild(template, tensors)                     # a new object of the same structure on these tensors
@@ -148,8 +148,8 @@ def of_module(template, module):
 
 
 def sources(tensors, bound, given):
-    """Returns the source of each output tensor: ("input", place), ("tensor", place) for a parameter or a
-    buffer, or ("plan", place) for a tensor that the plan makes."""
+    """Returns the source of each output in `tensors`: ("input", position in `given`); ("tensor", position in
+    `bound`) for a parameter or a buffer; or ("plan", position in `tensors`) if the plan makes it."""
     named = {id(tensor): place for place, tensor in enumerate(bound)}
     inputs = {id(tensor): place for place, tensor in enumerate(given)}
     return [

@@ -170,7 +170,7 @@ def compared_texts(node):
 
 
 def begins_otherwise(text, name) -> bool:
-    """Says whether the text is an f-string, such as f"layer{i}", that does not begin as the name begins."""
+    """Says whether `text` is an f-string, such as f"layer{i}", that begins otherwise than `name`."""
     first = text.values[0] if isinstance(text, ast.JoinedStr) and text.values else None
     return isinstance(first, ast.Constant) and not name.startswith(first.value)
 

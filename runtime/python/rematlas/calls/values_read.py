@@ -27,7 +27,7 @@ class ValuesRead:
     torch.compile would guard on a mode and trace it."""
 
     in_force = []
-    replaced = []  # (owner, name, former value); the value is None if the owner had no such attribute itself
+    replaced = []  # (owner, name, former value); the value is None if only a base class had the attribute
     lock = threading.RLock()
 
     def __init__(self, recording):
@@ -55,7 +55,7 @@ class ValuesRead:
 
     @classmethod
     def note(cls, tensor, why):
-        """Called by a replaced method, when the method's caller reads `tensor`. Three kinds of reads do not
+        """Called by a method's replacement, before the method reads `tensor`. Three kinds of reads do not
         count: reads of fake tensors, which have no data; reads within an op; and reads by this package."""
         if torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None:
             return

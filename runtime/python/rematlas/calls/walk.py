@@ -86,7 +86,7 @@ class Walk:
         self.reads_kept = reads_kept
         self.assigned = assigned
         self.counted = counted
-        self.containers = []  # (function that returns values, ids of these values at the walk)
+        self.containers = []  # (function that returns values, ids of these values at the time of the walk)
         self.held = []  # keeps objects alive whose ids are used
         self.facts = []  # (path, facts about the value ...) of each value
         self.seen = set()
@@ -144,8 +144,8 @@ class Walk:
 
     def add_kept_tensors(self, prefix, values):
         """Adds tensors that a forward leaves in an attribute for the next forward, alone or within a
-        container. Such a tensor is treated as a buffer, but only while it is there, because the program may
-        set the attribute back to None."""
+        container. If `reads_kept`, they are treated as buffers, but only while they are there, because the
+        program may set the attribute back to None."""
         names = [name for of, name in self.assigned if of == id(values)]
         if not names:
             return

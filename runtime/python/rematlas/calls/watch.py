@@ -31,7 +31,7 @@ class Watch(Walk):
         for values_of, ids in self.containers:
             if tuple(map(id, values_of())) != ids:
                 return False
-        try:  # an attribute may be gone by now, or may no longer be a tensor
+        try:  # an attribute is perhaps gone by now, or no longer a tensor
             if any(d[n] is None for d, n, _ in self.buffers):
                 return False
             return tuple([d[n].requires_grad for d, n, _ in self.parameters]) == self.requires_grad

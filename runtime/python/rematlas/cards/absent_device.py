@@ -18,7 +18,8 @@ import torch
 from ..errors import message
 from ..library import ops
 
-# Further functions of torch.cuda, and what they return within the context if the process has no device.
+# Functions of torch.cuda, and the values that they return within the context if the process has no device.
+# Further functions, see `facts_told`, are replaced whether or not there is a device.
 NOTHING_RUNS = [
     (torch.cuda, "is_available", True),
     (torch.cuda, "device_count", 1),

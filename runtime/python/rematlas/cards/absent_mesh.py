@@ -47,7 +47,7 @@ def dimensions_of(mesh) -> dict[str, int]:
 
 class Span(typing.NamedTuple):
     """The ranks of a process group to which rank 0 belongs. `dimensions`: the dimensions of the mesh that
-    the group spans. `ranks`: their numbers, ascending."""
+    the group spans. `ranks`: the numbers of the ranks, ascending."""
 
     dimensions: tuple
     ranks: tuple
@@ -62,7 +62,8 @@ class Unseen:
         self.open = contextlib.ExitStack()
 
     def __enter__(self):
-        keys = torch._C._dispatch_tls_local_include_set() - self.before  # recordings see ops by such a key
+        # A recording sees ops by a key that it includes.
+        keys = torch._C._dispatch_tls_local_include_set() - self.before
         self.open.enter_context(torch._C._ExcludeDispatchKeyGuard(keys))
 
     def __exit__(self, *_):
@@ -70,7 +71,7 @@ class Unseen:
 
 
 class AbsentRanks:
-    """A context in which torch.distributed has as many ranks as the mesh, of which this process is rank 0.
+    """A context in which torch.distributed has as many ranks as the mesh; this process is rank 0.
     Nothing is exchanged. The context of the card must be open. Raises Refused if torch.distributed is
     initialized already."""
 

@@ -131,8 +131,8 @@ def looked_at(steps, card, way, question, value=None) -> Found:
 def find_largest(steps, card, way, question, base, first) -> None:
     """Sets `first.largest` to a value of the varied keyword that fits, such that a value about two percent
     larger does not fit. Sets it to 0 if not even 1 fits. For each value that is tried, a step is recorded and
-    solved. A value for which no step can be made counts as too large, for example if the model has a longest
-    sequence."""
+    solved. A value counts as too large if no step can be made for it, for example because it exceeds the
+    model's longest sequence."""
     known = {base: first}
 
     def fits_at(value) -> bool:
@@ -218,10 +218,11 @@ def fits(
     "rank_links"}]}. Bytes are those of the device. "updates" says how the updates run, and how much memory
     they take. "overhead" is the step's predicted time over its time without recomputation, and "bound" a
     proven lower bound on it. "time_ns" is the predicted time of the step, if the step was solved.
-    "needed_bytes" are proven bytes that the way needs, if it does not fit. "loss_head" has the form of
-    `inspect --json`: the bytes of head and loss in the peak of the step as it is, and their bytes in 2, 4 and
-    8 chunks of tokens; None if the bytes are few. "mesh" is the mesh as text, and "rank_links" are the links
-    between its ranks; both are None without a mesh. Raises Refused, ValueError and TypeError.
+    "needed_bytes" are the bytes that the step provably needs in this way, if it does not fit. "loss_head" has
+    the form of `inspect --json`: the bytes of head and loss in the peak of the step as it is, and their bytes
+    in 2, 4 and 8 chunks of tokens; None if chunks would save few bytes. "mesh" is the mesh as text, and
+    "rank_links" are the links between its ranks; both are None without a mesh. Raises Refused, ValueError and
+    TypeError.
     """
     how = {"optimizer": optimizer, "master_weights": master_weights, "values": values, "autocast": autocast}
     check_chunk_loss(chunk_loss)

@@ -36,9 +36,9 @@ def on_shapes(original, stand_ins, card, begins_anew):
 
 
 def states_like(state, card, counts_on_host) -> dict:
-    """Returns, by its id, a copy of each tensor that the optimizer already keeps for a parameter. The copies
-    are shape tensors on the card. If `counts_on_host`, the step count stays on the host, as it does when
-    torch loads a state."""
+    """Returns a copy of each tensor that the optimizer already keeps for a parameter, by the tensor's id. The
+    copies are shape tensors on the card. If `counts_on_host`, the step count stays on the host, as it does
+    when torch loads a state."""
     found = {}
     for name, value in state.items():
         for tensor in tensors_of([value]):
@@ -53,7 +53,7 @@ def like(tensor, card):
 
 
 def tell_step(optimizer, step) -> None:
-    """Sets the number of steps in all states and groups of the optimizer."""
+    """Sets the step count to `step` in all states and groups of the optimizer."""
     for counted in [*optimizer.state.values(), *optimizer.param_groups]:
         if not isinstance(counted, dict) or "step" not in counted:
             continue

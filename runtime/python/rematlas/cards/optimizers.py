@@ -131,7 +131,7 @@ class Chosen:
 
     @property
     def takes_matrices(self) -> bool:
-        """Whether an update of a parameter looks at its rows and columns."""
+        """Whether an update of a parameter depends on the parameter's rows and columns."""
         names = {type(one).__name__.lower() for one in self.instances} or {self.name}
         return bool(names & OF_MATRICES)
 

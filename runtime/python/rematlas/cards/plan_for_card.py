@@ -32,7 +32,7 @@ class CardOptions(StepOptions):
 
     @classmethod
     def of(cls, given: dict) -> "CardOptions":
-        """Reads the keyword arguments. Raises TypeError with the name of an unknown one."""
+        """Reads the keyword arguments. Raises TypeError with the name of an unknown argument."""
         known = {field.name for field in dataclasses.fields(cls)}
         for name in given:
             if name not in known:

@@ -74,9 +74,9 @@ def graph_of_step(model, args, kwargs, card, **options) -> CompiledPlan:
     updates end the step: as fused ops if a plan can run them, otherwise as a recording of the optimizer's own
     step. `master_weights`: "f32" for master weights; the optimizer updates them instead of the parameters
     that have fewer bits. `answer().updates` of the plan describes the optimizer and the master weights.
-    `values`: tensors among the arguments have the same values on the card as here, and the program may read
-    them. `autocast`: the type ("bf16", "f16") of a region of torch.autocast around the forward. `chunk_loss`:
-    as in `apply`.
+    `values`: whether tensors among the arguments keep their values on the card, where the program can then
+    read them. `autocast`: the type ("bf16", "f16") of a region of torch.autocast around the forward.
+    `chunk_loss`: as in `apply`.
 
     `mesh`: the ranks among which the model is divided, see `dimensions_of`; the step is that of rank 0. The
     model is divided by `divide`. If `model` is a function, it is called with `mesh`, a DeviceMesh, and
@@ -129,8 +129,8 @@ def made_by(function, ranks, args, kwargs) -> tuple:
 
 
 class Step:
-    """A step of a model on an absent card. `ranks`: the AbsentRanks, if the model is divided. `is_divided`:
-    whether the model is divided already, and is used for nothing else."""
+    """A step of a model on an absent card. `ranks`: the AbsentRanks, if the model is or will be divided.
+    `is_divided`: whether the model is divided already; such a model was made for this step alone."""
 
     def __init__(self, model, card, options, chosen, ranks, is_divided):
         self.model = model
@@ -165,8 +165,8 @@ class Step:
         given = on_card(tensors, card, options.values)
         args, kwargs = structure.rebuild(structure_of_arguments, given)
         kind, dtype = card.name.partition(":")[0], TYPES_OF_AUTOCAST[options.autocast]
-        # Without a type no autocast region is opened: even a disabled region around the step would keep the
-        # casts of weights that regions within the model make, from one step to the next.
+        # Without a type no autocast region is opened: even a disabled region around the step would keep, from
+        # one step to the next, the casts of weights that regions within the model make.
         with torch.autocast(kind, dtype=dtype) if dtype else contextlib.nullcontext():
             call = Call(args, kwargs, *structure.flatten_call(args, kwargs), card.name)
             if self.ranks is None:
@@ -176,8 +176,8 @@ class Step:
 
     @contextlib.contextmanager
     def on_rank(self, call):
-        """A context with the divided model on the card, and the memo of copy.deepcopy with which it was
-        copied."""
+        """A context with the divided model on the card, and the memo of copy.deepcopy with which the model
+        was copied."""
         if self.is_divided:
             put_on_card(self.model, self.card)
             yield self.model, {}
@@ -193,8 +193,8 @@ class Step:
             kept.put_back()
 
     def with_updates(self, plan, of_rank) -> CompiledPlan:
-        """Returns the plan with the updates of the optimizer at its end. `of_rank`: the module on this
-        rank."""
+        """Returns the plan with the updates of the optimizer at the end of the step. `of_rank`: the module on
+        this rank."""
         if self.chosen is None:
             return plan
         if self.chosen.is_fused:
@@ -231,8 +231,8 @@ def chosen_of(optimizer, master_weights) -> Chosen | None:
 
 
 def groups_of(chosen, model) -> list:
-    """Returns the groups of a fused optimizer in the form that the compiled part takes: its description and
-    the names of its parameters."""
+    """Returns the groups of a fused optimizer in the form that the compiled part takes: for each group, a
+    description and the names of its parameters."""
     if not chosen.instances:
         names = [name for name, parameter in model.named_parameters() if parameter.requires_grad]
         return [{"optimizer": {"name": chosen.name} | chosen.options, "parameters": names}]

@@ -18,7 +18,7 @@ from ..errors import Refused, message
 from ..library import classes, ops
 from .optimizer_copies import kept_by, on_shapes, tell_step
 
-LATE_STEP = 1000  # the number of the step that is recorded
+LATE_STEP = 1000  # the step count with which a step is recorded
 LARGEST_REPLACED = 1 << 20  # the most bytes of states that a step may replace by new tensors
 
 
@@ -95,8 +95,8 @@ class Update:
         return ops.shapes_like(tensors, 0, self.card.recorded_as) if tensors else []
 
     def master_weights(self) -> dict:
-        """Returns new master weights, by name, for the parameters that have fewer bits. Raises Refused if no
-        parameter has fewer bits."""
+        """Returns new master weights, by name, for the parameters with fewer bits than a master weight has.
+        Raises Refused if there are no such parameters."""
         wide = self.chosen.masters
         found = {
             name: torch.nn.Parameter(
@@ -151,7 +151,7 @@ class Update:
             target.grad = None
 
     def recorded(self):
-        """Returns a recording of a step after the optimizer's warm-up (see LATE_STEP). Raises Refused."""
+        """Returns a recording of an optimizer step after the warm-up (see LATE_STEP). Raises Refused."""
         with self.unrecorded():
             self.step()
             for optimizer in self.optimizers:

@@ -24,7 +24,7 @@ HOW = "let the function that makes the model take the keyword mesh, a DeviceMesh
 
 @dataclasses.dataclass(frozen=True)
 class Precision:
-    """The types of FSDP2's MixedPrecisionPolicy, by their short names; None for those of the parameters."""
+    """The types of FSDP2's MixedPrecisionPolicy, by their short names; None keeps the parameters' types."""
 
     param_dtype: str | None = None
     reduce_dtype: str | None = None
@@ -46,7 +46,7 @@ class Precision:
 
 
 def divide(model, mesh, precision) -> None:
-    """Divides the model. Raises Refused if that cannot be done for it."""
+    """Divides the model. Raises Refused if the model cannot be divided."""
     names = mesh.mesh_dim_names
     known = (*REPLICAS, SHARDS, TENSORS)
     if unknown := [name for name in names if name not in known]:
@@ -79,7 +79,7 @@ def shard(model, mesh, policy) -> None:
 
 
 def repeated_blocks(module) -> list:
-    """Returns the repeated blocks of the model in its order. A block is repeated if a list of modules holds
+    """Returns the repeated blocks in the order of the model. A block is repeated if a list of modules holds
     several modules of its class, and if the block has submodules or the list has only this class. Blocks
     within blocks do not count."""
     children = list(module.children())
@@ -122,14 +122,15 @@ def styles() -> dict:
         "embedding_rowwise": split,
         "replicate": None,
         "replicated": None,
-        # Norms of the heads of this rank. Their gradients are summed over the ranks after the backward.
+        # Norms of the attention heads on this rank. The gradients of these norms are summed over the ranks
+        # after the backward.
         "replicated_with_grad_allreduce": None,
     }
 
 
 def divide_tensors(model, mesh) -> None:
-    """Divides a model of transformers by its plan of tensor parallelism. Raises Refused if it has no such
-    plan, or if the plan uses unknown words."""
+    """Divides a model of transformers by its plan of tensor parallelism. Raises Refused if it has no plan
+    of this kind, or if the plan uses unknown words."""
     from torch.distributed.tensor.parallel import parallelize_module
 
     plan = getattr(model, "tp_plan", None) or getattr(model, "_tp_plan", None)
@@ -152,7 +153,7 @@ def divide_tensors(model, mesh) -> None:
 
 
 def check_sizes(model, wanted, count) -> None:
-    """Raises Refused if a divided weight has another size on some rank."""
+    """Raises Refused if a divided weight would not have the same size on all ranks."""
     from torch.distributed.tensor.parallel import ColwiseParallel
 
     for path, style in wanted.items():

@@ -46,9 +46,9 @@ def makes_its_own(op) -> bool:
 
 @functools.cache
 def into_new_memory(name: str) -> str:
-    """Returns the name of the op that computes the same into new memory as this in-place op: aten.add.Tensor
-    for aten.add_.Tensor. If a dispatch mode is on, functions of ATen that consist of several ops may call the
-    op with new memory instead of the in-place op."""
+    """Returns the name of the op that computes the same as this in-place op, but into new memory:
+    aten.add.Tensor for aten.add_.Tensor. If a dispatch mode is on, functions of ATen that consist of several
+    ops may call the op with new memory instead of the in-place op."""
     namespace, op, overload = name.split(".", 2)
     return f"{namespace}.{op.removesuffix('_')}.{overload}"
 

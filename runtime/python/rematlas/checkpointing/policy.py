@@ -23,9 +23,9 @@ def checkpoint_policy(plan, budget=None) -> "SelectivePolicy":
     policy`). The step of a plan is solved again, because selective checkpointing cannot run every schedule.
     `budget`: the budget of the step in bytes, or as a share of its peak without recomputation ("60%"); by
     default the plan's budget. `peak_bytes` and `overhead` of the result are those of the new schedule, and
-    `regions` are the modules to checkpoint. Raises Refused if no such schedule keeps the budget, and
-    ValueError for other files. Effects of modules (running statistics of BatchNorm) happen once more when the
-    modules are recomputed, as always under checkpointing.
+    `regions` are the modules to checkpoint. Raises Refused if no schedule that it can run keeps the budget,
+    and ValueError for other files. Effects of modules (running statistics of BatchNorm) happen once more when
+    the modules are recomputed, as always under checkpointing.
     """
     return SelectivePolicy(PolicyFile.of(plan, budget))
 
@@ -40,8 +40,8 @@ class SelectivePolicy:
     def __init__(self, file: PolicyFile):
         self.file = file
         self.regions = {region.module: region for region in file.regions}
-        self.next = 0  # the number of the region that will probably be called next
-        self.last = None  # the Following of the last call without a name
+        self.next = 0  # the position in `regions` of the region that will probably be called next
+        self.last = None  # the Following of the newest call that did not name its region
         self.unexpected = set()  # regions whose last call did not run the expected ops
         self.has_warned = False
 

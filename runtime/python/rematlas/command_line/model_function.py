@@ -81,7 +81,8 @@ class ModelFunction:
     def step(self, mesh, make=None, **keywords) -> tuple:
         """Returns the model and the arguments of a call, as `graph_of_step` takes them. `mesh`: the
         dimensions of the mesh; None if there is none. If the function divides its model itself, the result
-        has a function that makes the model in place of the model. `make`: `made` or `make`."""
+        has, in place of the model, a function that makes the model. `make`: one of the methods `made` and
+        `make`; by default `make`."""
         make = make or self.make
         if mesh is None or not self.divides:
             return make(**keywords)

@@ -80,8 +80,8 @@ def add_host_profile(parser, where="") -> None:
 
 
 def shape_options(options) -> dict:
-    """Returns the options as keyword arguments of `graph_of_step`. Ends the command if they do not go
-    together."""
+    """Returns the options as keyword arguments of `graph_of_step`. Ends the command if one of the options
+    needs another one, or excludes it."""
     names = ("values", "autocast", "chunk_loss", *OF_RANKS)
     found = {name: getattr(options, name) for name in names}
     try:

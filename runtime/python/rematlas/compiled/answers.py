@@ -15,7 +15,7 @@ class WorkingBudget:
     to_come: int = 0  # the part of `bytes` for gradients, optimizer states and outputs that do not exist yet
 
     def of_bytes(self, number: int, to_come: int) -> "WorkingBudget":
-        """Returns the budget with `number` as its bytes, and with `to_come` more bytes for tensors that do
+        """Returns the budget with `number` bytes, of which `to_come` more than before are for tensors that do
         not exist yet."""
         return dataclasses.replace(self, bytes=number, to_come=self.to_come + to_come)
 
@@ -88,8 +88,8 @@ class PlanAnswer:
 
     @property
     def step_bytes(self) -> int:
-        """The bytes that the budget must have for the step by the newest schedule, without the tensors that
-        belong to no step. The loss keeps some of these bytes from the forward to the backward."""
+        """The bytes of the budget that the step takes by the newest schedule. They include bytes that the
+        loss keeps from the forward to the backward, and bytes that other open forwards hold."""
         return self.kept_by_loss_bytes + self.peak_bytes + self.others_bytes
 
     @classmethod

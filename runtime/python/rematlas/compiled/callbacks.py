@@ -1,5 +1,5 @@
-"""Functions that the compiled part calls to request work from Python or to report an event. They get the
-number of a forward.
+"""Functions that the compiled part calls to request work from Python or to report an event. Each function
+gets the number that identifies a forward.
 
 No caller could catch an error that is raised here, such as an interrupt. So errors are kept, and raised when
 the compiled part returns to Python.
@@ -32,15 +32,15 @@ def gradients_are_taken(number):
 
 
 def backward_is_over(number):
-    """Called when a backward that took gradients is over. Its forward may already be forgotten."""
+    """Called when a backward that took gradients is over. Its forward is perhaps forgotten already."""
     for module in list(planned_modules):
         if module.updates is not None:
             module.updates.end_backward(number)
 
 
 def hooks_are_asked_for(number):
-    """Tells the compiled part if some parameters have hooks. If looking for hooks raises an error, they are
-    assumed to have hooks."""
+    """Tells the compiled part if some parameters have hooks. If the search for hooks raises an error, tells
+    the compiled part that there are hooks."""
     try:
         if open_forwards[number].owner.updates.has_hooks():
             ops.tell_of_hooks(number)

@@ -33,7 +33,7 @@ class CompiledPlan:
 
     @classmethod
     def of_recordings(cls, first, second, name: str, wire_weight: float):
-        """Makes a plan from two recordings of a step. `wire_weight`: a factor for the times of its
+        """Makes a plan from two recordings of a step. `wire_weight`: a factor for the times of the step's
         collectives."""
         made = classes.Plan(first.made, second.made, name)
         if wire_weight != 1:
@@ -58,8 +58,8 @@ class CompiledPlan:
             return cls.read(path, device)
 
     def with_schedule_of(self, data: bytes):
-        """Returns a plan of this step with the schedule of another process. `data`: the contents of its plan
-        file. The values of arguments, for example names of process groups, may differ."""
+        """Returns a plan of this step with the schedule of another process. `data`: the contents of a plan
+        file of that process. The values of arguments, for example names of process groups, may differ."""
         with in_file(data) as path:
             return CompiledPlan(self.made.with_schedule_of(str(path)))
 
@@ -94,8 +94,8 @@ class CompiledPlan:
         asked = str(options.budget), options.solver, config, options.time_limit
         self.made.start(*asked, frames, other_bytes, options.copies.text, options.in_arena(device))
 
-    busy = passed_on("busy")  # says whether it solves
-    wait = passed_on("wait")  # waits until it does not solve
+    busy = passed_on("busy")  # says whether a solver is running
+    wait = passed_on("wait")  # waits until the solver has ended
 
     def answer(self) -> PlanAnswer:
         return PlanAnswer.of(self.made.answer())
@@ -144,8 +144,8 @@ class CompiledPlan:
 
     @functools.cached_property
     def loss_head(self) -> dict | None:
-        """The bytes of the loss head in the peak, in the form of `rematlas inspect --json`; None if the loss
-        head is not at the peak."""
+        """The bytes of the loss head in the peak, in the form of `rematlas inspect --json`; None if there is
+        no loss head, or if chunks would hardly lower the peak."""
         return json.loads(self.made.loss_head())
 
     graph_text = passed_on("graph_text")  # returns the contents of a graph file

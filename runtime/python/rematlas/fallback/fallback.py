@@ -55,10 +55,10 @@ class SharedEviction:
 
 
 class Fallback:
-    """Keeps a budget in bytes: steps that are not known to fit run under eviction. `choice`: "evict" evicts
-    from the first step on; with None a step is first planned from shapes, if the shapes tell enough. Eviction
-    stays in force after the forward of such a step, because the caller then runs the backward and the
-    optimizer. It ends when a step begins that needs no eviction."""
+    """Keeps a budget in bytes: a step runs under eviction unless it is known to fit. `choice`: "evict" evicts
+    from the first step on; with None a step is first planned from shapes, if the shapes tell enough;
+    "original" never evicts. Eviction stays in force after the forward of an evicted step, because the caller
+    then runs the backward and the optimizer. Eviction ends when a step begins that needs none."""
 
     of_process = Living()
 

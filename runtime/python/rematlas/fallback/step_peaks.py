@@ -48,7 +48,7 @@ ADVICE = {
 
 class StepPeaks:
     """Measures the peak of each step of a module. A step lasts from its forward to the module's next forward,
-    so what the program does in between, such as the optimizer's update, is a part of the step. The peak
+    so everything in between, such as the optimizer's update, is a part of the step. The peak
     counts all tensors of the process on the device, so the steps of several modules share peaks."""
 
     of_process = Living()
@@ -117,7 +117,7 @@ class StepPeaks:
             return
         try:
             StepPeaks.learn(device)
-        except RuntimeError:  # nothing is planned on such a device
+        except RuntimeError:  # the peak cannot be measured on this device, so no step is planned there
             self.is_measured = False
         self.end()
         self.device, self.most, self.is_counted = device, 0, False

@@ -1,4 +1,4 @@
-"""Calls listeners when the code of a compiled training graph begins and ends to run."""
+"""Calls listeners when a run of a compiled training graph's code begins, and when it ends."""
 
 import contextlib
 import weakref
@@ -6,8 +6,8 @@ import weakref
 from .. import compiled_code_calls
 
 # A listener has the methods `run_begins(code, graph, is_backward)`, `run_ends()` and `left_out()`.
-# `run_begins` returns whether `run_ends` is to be called at the end of the run. `code` is a number for the
-# code. `graph` is a number that is the same for forward and backward of a graph.
+# `run_begins` returns whether `run_ends` is to be called at the end of the run. `code` is an id of the code.
+# `graph` is an id that the forward and the backward of a graph have in common.
 listeners = weakref.WeakSet()
 
 

@@ -31,9 +31,9 @@ from .torch_internals import (
 )
 
 MOST_TRIES = 4
-# Each try asks the solver for a peak this many bytes below the budget, and also subtracts the bytes by which
-# the previous try exceeded the budget. The margin is for alignments and small tensors in the generated text
-# that the plan does not know.
+# Each try asks the solver for a peak that is this many bytes below the budget, or at first a thousandth of
+# the budget if that is less. After a try, the bytes by which it exceeded the budget are subtracted, too. The
+# margin is for alignments and small tensors in the generated text that the plan does not know.
 MARGIN = 1 << 16
 
 
@@ -44,8 +44,8 @@ class CompiledGraph:
 
     budget_bytes: int  # the budget of the step
     beside_bytes: int  # bytes of tensors that do not belong to the graph
-    # The peak of the graph if torch.compile alone cuts it. A value above the budget may be only a lower
-    # bound.
+    # The peak of the graph if torch.compile alone cuts it. If this is above the budget, it is perhaps only a
+    # lower bound on that peak.
     plain_bytes: int
     lowered_bytes: int = 0  # the peak of the chosen cut, computed from the text that inductor generates
     # The peak of the solver's schedule; None if there is no schedule, or if there are several graphs.
@@ -140,7 +140,7 @@ class BudgetedGraph:
 
     def know_between(self, pause: Pause, cut: Cut) -> int:
         """From now on also counts the memory that eager code takes between forward and backward. Returns the
-        peak bytes of the step with `cut`, which was made without this memory."""
+        peak bytes of the step with `cut`, which was made when this memory was not known."""
         self.between = pause
         if self.plain is not None:
             self.plain.lowered_bytes = self.step_bytes(self.plain.forward, self.plain.backward)

@@ -31,7 +31,7 @@ from .step_state import StepState
 from .torch_internals import without_caches
 
 MOST_TIMES_ANEW = 3
-SLACK = 64  # the budget of the smallest step found is 1/64 above its peak, because peaks vary
+SLACK = 64  # `call_anew` sets the budget 1/64 above the smallest peak that was found, because peaks vary
 
 log = logging.getLogger("rematlas")
 
@@ -41,7 +41,7 @@ class BudgetedStep:
 
     def __init__(self, target, budget, seconds, options, is_compared=False):
         self.target, self.budget, self.seconds = target, budget, seconds
-        self.is_compared = is_compared  # the next measured call compares it with the plainly compiled step
+        self.is_compared = is_compared  # the next measured call compares the step with the plain one
         self.difference = None  # the Difference that the comparison found
         mode, given = options.pop("mode", None), options.pop("options", None) or {}
         if mode is not None:
@@ -51,14 +51,14 @@ class BudgetedStep:
         self.beside_bytes = 0  # MiB of tensors outside of the step at its first call
         self.passing_bytes = 0  # bytes of the copied state, which exists only during the first call
         self.held_then = 0  # bytes that the caller held besides the arguments when the step was compiled
-        self.more_bytes = 0  # additional bytes that the caller held when the step was last compiled again
-        self.grown_bytes = 0  # additional bytes that the caller holds at the newest call
+        self.more_bytes = 0  # the newest `grown_bytes` that were compared with a budget in bytes
+        self.grown_bytes = 0  # bytes that the caller held at the newest call in addition to `held_then`
         self.times_anew = 0  # how often the step was compiled again because the caller held more bytes
-        self.rounding = 0.0  # the largest `rounding_of` the graphs of the step
+        self.rounding = 0.0  # the largest result of `rounding_of` for a graph of the step
         self.partitioner = None
         self.compiled = self.compile(WhatIsLeft())
         self.measured = None  # the MeasuredStep of the first call, until the next call decides about the cuts
-        self.measured_graphs = set()  # numbers of the graphs that have run in the measured step
+        self.measured_graphs = set()  # ids of the graphs that have run in the measured step
         self.caller = None  # the thread in which a measured call is running
         self.record = ""  # the key of the StepRecord next to torch's cache
         self.calls = 0
@@ -176,8 +176,8 @@ class BudgetedStep:
         return outputs
 
     def record_that_fits(self) -> StepRecord:
-        """Returns the record of the step. If there is none, or if the caller holds so much more than when the
-        recorded step was compiled that a budget in bytes would not be kept, returns a new record."""
+        """Returns the record of the step. Returns a new record if there is none, or if the step would exceed
+        a budget in bytes because the caller holds more than when the recorded step was compiled."""
         known = graph_records.read(self.record)
         if known is not None and self.budget.bytes is not None:
             more = self.held_then - known.held_bytes
@@ -201,9 +201,9 @@ class BudgetedStep:
 
     def call_anew(self, args, kwargs, device):
         """Compiles the step again, with the bytes that the caller holds now, and runs it. If no such step
-        fits the budget, the step with the smallest peak that was found runs from now on. Some of these bytes
-        may belong to tensors that the previous forward saved; a forward that is compiled again may save
-        fewer."""
+        fits the budget, the step with the smallest peak that was found runs from now on. Some of the bytes
+        that the caller holds may belong to tensors that the previous forward saved; a forward that is
+        compiled again may save fewer."""
         self.times_anew += 1
         self.is_measured = False
         before = self.forward, self.partitioner, self.held_then

@@ -1,4 +1,4 @@
-"""`rematlas.compile`: torch.compile under a budget in bytes. Inductor is imported when it is called."""
+"""`rematlas.compile`: torch.compile under a budget in bytes. Inductor is imported in the first call."""
 
 from ..options import check_time_limit
 
@@ -33,19 +33,19 @@ def compile(model_or_function, budget, *, time_limit=SECONDS, compare=False, **o
     tensors that live there, "8GiB", or "60%" of the step's peak under torch.compile alone. `time_limit`:
     seconds for each schedule that is tried. `options`: those of torch.compile.
 
-    The solver chooses which tensors forward saves and which ones backward computes again. The peak is read
-    from the text that inductor generates, before it is compiled. If dynamo cuts a step into several graphs,
-    the first call starts again, with each graph at its least memory; the second call compiles the graphs with
-    the cuts that are chosen for all of them together.
+    The solver chooses which tensors forward saves and which tensors backward computes again. The peak is read
+    from the text that inductor generates, before any text is compiled. If dynamo cuts a step into several
+    graphs, the first call starts again, with each graph at its least memory; the second call compiles the
+    graphs with the cuts that are chosen for all of them together.
 
-    Checkpoints within the step are dissolved. Raises Infeasible, in the first call or in a later call with
+    Checkpoints within the step have no effect. Raises Infeasible, in the first call or in a later call with
     larger sizes, if the budget cannot be reached; raises ValueError if `budget` is no budget or if an option
     of torch.compile excludes a budget. `rematlas.status(step)` shows the result for each graph.
 
     `compare`: the second call compiles the step once more without a budget and runs both.
     `rematlas.status(step).difference` says how far their outputs and gradients are apart. The call raises
-    Refused if the difference is more than rounding. It takes the time of a plain compilation and the memory
-    of the plain step, once.
+    Refused if the difference is more than rounding. This call takes the time of one more compilation, and the
+    memory of the plain step.
     """
     backend = options.get("backend", "inductor")
     if backend != "inductor":

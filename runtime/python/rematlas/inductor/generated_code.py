@@ -31,7 +31,7 @@ class GraphToLower:
 
     module: fx.GraphModule
     held: set[str]  # names of arguments that exist after the graph drops them, because others hold them
-    # Positions of the arguments of a backward whose memory it may overwrite; None if the graph is a forward.
+    # Positions of the arguments whose memory a backward may overwrite; None if the graph is a forward.
     given_away: list[int] | None = None
     returned: int = 0  # how many outputs of a forward, counted from the first, the caller gets
     larger: tuple = ()  # LargerSizes for which the memory is also computed

@@ -25,7 +25,7 @@ class StepRecord:
     decisions: list[Decision]  # empty if the graphs keep the cuts of the first call
     between: PausePerByte | None  # if the step has one graph: the pause between its forward and its backward
     held_bytes: int = 0  # bytes that the caller held besides the arguments when the step was compiled
-    rounding: float = 0.0  # the largest `rounding_of` the graphs
+    rounding: float = 0.0  # the largest result of `rounding_of` for a graph of the step
 
 
 def key_of(partitioner: str, target, options, args, kwargs) -> str:

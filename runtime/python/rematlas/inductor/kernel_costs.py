@@ -97,7 +97,7 @@ WORKS = {
 @functools.cache
 def seconds_of_numbers(device, exponent, work) -> float:
     """Returns the time of a fused kernel that does the named work of WORKS for 2**exponent numbers of four
-    bytes. The time per number depends on their count, because small tensors fit into caches."""
+    bytes. The time per number depends on the size of the tensor, because small tensors fit into caches."""
     with unset_fake_temporarily(), torch.no_grad():
         source = torch.ones(1 << exponent, device=device)
         given = (source, torch.empty_like(source), torch.Generator(device))
@@ -190,7 +190,7 @@ class KernelCosts:
     """Measures each signature of an extern kernel once in a process. `are_channels_last`: whether inductor
     uses the channels-last layout for images."""
 
-    seconds, workspaces = {}, {}  # by signature and layouts of the inputs; None if it cannot be run alone
+    seconds, workspaces = {}, {}  # by signature and layouts of inputs; None: the kernel cannot run alone
 
     def __init__(self, are_channels_last: bool):
         self.are_channels_last = are_channels_last

@@ -41,6 +41,6 @@ def in_order(module: fx.GraphModule, names) -> fx.GraphModule:
 
 
 def copied(module: fx.GraphModule) -> fx.GraphModule:
-    """Returns the module with its own copy of the graph. Passes of torch change graphs in place, so the
-    original graph stays as it is."""
+    """Returns the module with its own copy of the graph. Passes of torch, which change graphs in place, then
+    leave the original graph as it is."""
     return in_order(module, ())

@@ -40,7 +40,7 @@ class Partitioner(CustomPartitionerFn):
         self.seconds = seconds
         self.way = way
         self.graphs = []
-        self.rounding = 0.0  # the largest `rounding_of` the graphs that were cut
+        self.rounding = 0.0  # the largest result of `rounding_of` for a graph that was cut
         self.refusal = None  # the Infeasible or SeveralGraphs that ended the last compilation
         self.codes = {}  # the code of the graphs that were cut, until torch asks for it
         take_codes(lambda partitioner: partitioner.codes if isinstance(partitioner, Partitioner) else None)

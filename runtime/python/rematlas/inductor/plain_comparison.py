@@ -15,16 +15,16 @@ TOLERANCES = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 1e-2, tor
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """The largest difference between entries of two tensors, as a share of the largest entry of the
-    tensor."""
+    """The largest difference between entries of two tensors, as a share of the largest entry of the tensor
+    that torch.compile alone computes."""
 
     outputs: float  # among the outputs
     gradients: float  # among the gradients
 
 
 def rounding_of(graph) -> float:
-    """Returns the largest tolerance of the types that the graph computes with. A result in float32 may be
-    rounded as bfloat16 before."""
+    """Returns the largest tolerance of the types that the graph computes with. A result in float32 may
+    have been computed from numbers that were rounded to bfloat16."""
     values = (node.meta.get("val") for node in graph.nodes)
     types = {value.dtype for value in values if isinstance(value, torch.Tensor)}
     return max((TOLERANCES.get(dtype, 0.0) for dtype in types), default=0.0)
@@ -33,16 +33,16 @@ def rounding_of(graph) -> float:
 def difference(ours, plain, state, rounding: float) -> Difference:
     """Runs both functions and their backwards from the same state, and returns how much their results differ.
     Random numbers serve as gradients of the outputs; they are the same for both functions. `state`: a
-    StepState, which is restored after each run. `rounding`: the `rounding_of` the step's graphs. Raises
-    Refused if outputs or gradients differ by more than rounding errors."""
+    StepState, which is restored after each run. `rounding`: the largest result of `rounding_of` for a graph
+    of the step. Raises Refused if outputs or gradients differ by more than rounding errors."""
     wanted, found = outcome(plain, state), outcome(ours, state)
     both = ("output", "gradient")
     return Difference(*(farthest(what, found[what], wanted[what], rounding) for what in both))
 
 
 def outcome(function, state) -> dict[str, dict]:
-    """Runs the function and its backward. Returns the outputs by their number, and the gradients by the id of
-    their tensor, all copied to the host."""
+    """Runs the function and its backward. Returns the outputs by position, and the gradients by the id of
+    the tensor that they belong to, all copied to the host."""
     outputs = [value for value in pytree.tree_leaves(function()) if isinstance(value, torch.Tensor)]
     ends = [output for output in outputs if output.requires_grad]
     leaves = leaves_of(ends)

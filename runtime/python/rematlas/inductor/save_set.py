@@ -114,8 +114,8 @@ class KernelStep:
         return made
 
     def overwritten(self, kernel):
-        """Returns the tensor that a fused kernel makes, and a tensor that it reads whose memory it may
-        overwrite with the result. Returns None if the kernel may overwrite no tensor."""
+        """Returns the tensor that a fused kernel makes, and a tensor that the kernel reads and may overwrite
+        with the result. Returns None if the kernel may overwrite no tensor."""
         if class_of(kernel.node) is not NodeClass.FUSED:
             return None
         out = kernel.makes[0]

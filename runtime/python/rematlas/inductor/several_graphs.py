@@ -1,10 +1,10 @@
 """Keeps a budget for a step that dynamo cuts into several graphs, or that partly runs eager code.
 
 While a graph runs, the tensors that the graphs before it have saved are still allocated. So the graphs cannot
-be cut independently. In the first call each graph is cut for the least memory. After that call all graphs are
-known, and so is the memory of eager code between them. The second call is compiled with the cuts that are
-chosen for all graphs together. A step of one graph is compiled again only if eager code, such as a loss
-outside of the graph, makes it exceed the budget.
+be cut independently. If the first call meets a second graph, it starts again, and each graph is cut for the
+least memory. After that call all graphs are known, and so is the memory of eager code between them. The
+second call is compiled with the cuts that are chosen for all graphs together. A step of one graph is compiled
+again only if eager code, such as a loss outside of the graph, makes the step exceed the budget.
 """
 
 import dataclasses
@@ -73,7 +73,7 @@ class MeasuredStep(WhatIsLeft):
         super().__init__(key)
         self.pauses = EagerPauses(device)
         self.graphs, self.cuts = [], []
-        self.order = []  # numbers of the graphs in the order of their runs
+        self.order = []  # positions in `graphs`, in the order in which the graphs ran
 
     def decisions(self, pauses: list[Pause]) -> list[Decision]:
         """Decides how the graphs are cut, now that the pauses of the step are known. Returns an empty list if
@@ -134,7 +134,7 @@ class LeastMemory(MeasuredStep):
 
     def __init__(self, device):
         super().__init__(device, "fewest bytes saved")
-        self.number_of = {}  # the number of each graph, by its code
+        self.number_of = {}  # the position in `graphs` of each graph, by the id of its code
 
     def cut(self, graph):
         cut = graph.least_saved()
@@ -213,7 +213,7 @@ class StepOfGraphs:
         return self.graphs[0].budget.of(self.alone_bytes(), max(0, self.start - inputs))
 
     def options(self, number: int) -> list[Cut]:
-        """Returns the cuts that a graph may get, the fastest first."""
+        """Returns the cuts from which a graph's cut is chosen, the fastest first."""
         graph, least, plain = self.graphs[number], self.least[number], self.graphs[number].cut_plainly()
         found = [least, plain]
         asked = plain.lowered_bytes - graph.beside_bytes

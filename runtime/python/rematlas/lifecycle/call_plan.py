@@ -225,7 +225,7 @@ class CallPlan:
         self.reason = why
         self.plan, self.open_steps, self.plans_by_use = None, [], {}
         self.state = Refused(self, room)
-        # From now on, steps of this kind that do not fit (by their shapes) run under eviction.
+        # The message is about steps of this kind that do not fit: from now on, eviction runs them.
         self.owner.refusals.tell(why, error, False if self.original.bytes else None)
 
     def begin_planning(self, first, second) -> None:
@@ -324,8 +324,8 @@ class CallPlan:
             self.state = Planned(self)
 
     def plan_directly(self) -> str:
-        """Makes a plan that includes the optimizer's updates, without a plan that has no updates. Returns why
-        there is no such plan; empty if there is one."""
+        """Makes plans that all include the optimizer's part of the step. Returns why there are no such plans;
+        empty if there are."""
         answer, why = self.owner.updates.plan_directly(self.owner.context(), self.plan)
         self.answer = answer or self.answer
         if why:
@@ -424,7 +424,7 @@ class CallPlan:
 
     def take_known_plan(self, used) -> bool:
         """Takes the plan that was made earlier for a loss that uses the outputs `used`. Stores the present
-        plan, because losses may use different outputs in turn. Returns whether such a plan fits."""
+        plan, because losses may use different outputs in turn. Returns False if no such plan fits."""
         self.plans_by_use[tuple(self.plan.used)] = self.plan, self.answer
         plan, answer = self.plans_by_use.get(tuple(used), (None, None))
         if plan is None or plan.frames < self.owner.frames:

@@ -31,9 +31,10 @@ class CastRegions:
         return self.last is not None and self.last.goes_on()
 
     def release_open_forwards(self, call_plans, before_release) -> bool:
-        """Called when one more forward begins. Releases the open forwards in the same region to autograd,
-        which sums the gradients of the casts that the forwards share. Returns whether the region has or had
-        such forwards. Calls `before_release` before the first release."""
+        """Called when one more forward begins. Releases the open forwards of the program's present region to
+        autograd, which sums the gradients of the casts that all forwards of the region share. Returns whether
+        forwards of this region are released now, or were released before. Calls `before_release` before the
+        first release."""
         if not self.goes_on():
             return False
         region = self.last

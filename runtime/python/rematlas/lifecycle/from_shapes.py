@@ -69,9 +69,9 @@ def kept_state(module, call) -> KeptState:
 
 
 def record_divided(module, memo, call, hooks, card) -> Recorded:
-    """Records a step of this call of a module that is divided among ranks. The module consists of shape
-    tensors of the card, and may be changed. `memo`: the memo of copy.deepcopy with which it was copied. The
-    contexts of the card and of its ranks must be open. Raises Unknown."""
+    """Records a step of a module that is divided among ranks. The module consists of shape tensors of the
+    card, and may be changed. `memo`: the memo of copy.deepcopy with which the module was copied. The contexts
+    of the card and of its ranks must be open. Raises Unknown."""
     try:
         with modes.generators_put_back("cpu"):
             form = sharded_form.form_of(module)
@@ -92,7 +92,7 @@ def has_compiled_functions(module) -> bool:
 
 class Twin:
     """Runs the step on a copy of the module, or on a module that may be changed itself. `form`: the form in
-    which it is recorded. `known`: the attributes that the forward sets in each step, as (place of the
+    which the step is recorded. `known`: the attributes that the forward sets in each step, as (place of the
     dictionary, name). `memo`: the memo of copy.deepcopy with which the copy was made."""
 
     def __init__(self, module, form, call, hooks, used, memo, recorded_as):
@@ -112,8 +112,8 @@ class Twin:
 
     def record(self, settles=False) -> Recorded:
         """Records two steps, which must run the same ops, and returns the second one. Steps whose forward
-        sets an attribute for the first time do not count. `settles`: if the first step is refused, it does
-        not count either."""
+        sets an attribute for the first time do not count. `settles`: whether the first step does not count
+        either if it is refused."""
         first = None
         for step in range(MOST_STEPS):
             if step > 0 and modes.shares_casts(self.call.device):

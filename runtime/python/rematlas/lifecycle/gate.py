@@ -7,7 +7,7 @@ There are six lists of checks:
   besides computing tensors, because no plan repeats that.
 - OF_STEPS asks what remains of a step after its backward.
 - OF_KINDS asks what the forwards of a kind of call share with other forwards.
-- OF_PLANS looks at the training for which the plan was made.
+- OF_PLANS asks whether the training's forwards usually share sums of gradients.
 - OF_UNCOMPARED_PLANS asks for the origin of a plan that was not compared with the original.
 - OF_PLANNED_STEPS asks which forwards are open when a planned step begins.
 
@@ -122,7 +122,7 @@ def why_no_kind(times, keeps_bytes) -> str:
 
 
 class Sharing:
-    """Counts the forwards that share sums of gradients with forwards that are open when they begin, and notes
+    """Counts the forwards that, when they begin, share sums of gradients with open forwards. Also notes
     whether the newest forward shares casts of weights with open forwards. A plan would sum the gradients of
     each forward first, and then add the sums. Without a plan autograd adds all gradients one by one, in
     another order."""

@@ -7,7 +7,7 @@ class Original:
     def __init__(self):
         self.loss_bytes = (0, 0)  # (peak bytes of the caller's loss, bytes that it keeps for its backward)
         self.used_outputs = ()  # for each output tensor, whether the loss depends on it
-        self.bytes = None  # the step's peak bytes; None if not estimated yet; 0 if unknown from shapes
+        self.bytes = None  # the step's peak bytes; None if not estimated yet; 0 if shapes do not tell
         self.is_measured = False  # the bytes of the loss are known from a real step
         self.comparison_bytes = 0  # peak bytes of a step in which the plan is compared with the original
         self.is_too_large = False  # a recorded step did not fit on the device
@@ -17,8 +17,8 @@ class Original:
         self.bytes = number
 
     def note_loss(self, used_outputs, most, kept) -> None:
-        """Notes facts about the loss of a real step: the outputs that the loss uses, its peak bytes `most`,
-        and the bytes `kept` that it keeps for its backward."""
+        """Notes facts about the loss of a real step: `used_outputs`, the outputs that the loss uses; `most`,
+        the peak bytes of the loss; and `kept`, the bytes that the loss keeps for its backward."""
         self.used_outputs = used_outputs
         self.loss_bytes = max(self.loss_bytes[0], most), max(self.loss_bytes[1], kept)
         self.is_measured = True

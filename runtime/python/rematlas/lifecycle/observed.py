@@ -52,7 +52,8 @@ class Recorded(ObservedStep):
         super().__init__(recording, recording.sums_gradients, region)
         self.recording = recording
         self.returned = returned
-        self.other_bytes = other_bytes  # bytes of tensors outside of this step and of open steps of its kind
+        # bytes of tensors that belong neither to this step nor to other open steps of the same kind of call
+        self.other_bytes = other_bytes
         self.spare = spare  # bytes of the budget that the plan leaves free for its comparison
         self.counted = counted  # effects.Kept at the end of the forward
         self.reads_kept = False  # see Walk
@@ -108,7 +109,8 @@ class ObservedForward:
             return output
 
     def for_caller(self, output):
-        """Returns the output as the caller gets it, when the recording or comparison knows its tensors."""
+        """Called when the recording or comparison has got the tensors of `output`. Returns the output as the
+        caller gets it."""
         return outputs.with_wholes(output, self.dtensors)
 
     def look_at(self, output, given) -> None:

@@ -37,9 +37,9 @@ class OriginalSteps:
         return False
 
     def join_open_forward(self, args, kwargs):
-        """Runs a forward of a module under fully_shard while another forward is open. One backward may run
-        both, and FSDP2 then adds gradients before it reduces them. So no plan can run such a module. Raises
-        RuntimeError if a plan runs the open forward."""
+        """Runs a forward of a module under fully_shard while another forward is open. One backward may go
+        through both, and FSDP2 then adds gradients before it reduces them. So no plan can run such a module.
+        Raises RuntimeError if a plan runs the open forward."""
         call_plans = list(self.call_plans.values())
         if any(map(has_open_plan, call_plans)):
             raise RuntimeError(
@@ -85,7 +85,7 @@ class OriginalSteps:
             return self.form.run_original(args, kwargs)
 
     def note_gradients_past_forward(self) -> None:
-        """Called when a parameter gets a gradient without a call of the module that has gradients enabled."""
+        """Called when a parameter gets a gradient, and the module was not called with gradients enabled."""
         about = "" if self.options.budget_bytes is None else ", and may go beyond the budget"
         self.refusals.note_left_alone(*past_forward.how_and_advice(), about)
 
@@ -127,8 +127,8 @@ class OriginalSteps:
         self.count_original()
 
     def count_original(self, runner=Runner.ORIGINAL) -> None:
-        """Called when the original runs a step. Frees the arenas of plans that hold no tensor, because this
-        step does not use them."""
+        """Called when the original runs a step. Frees those arenas of plans that hold no tensors, because
+        this step does not use them."""
         self.original += 1
         if self.options.budget_bytes is not None:
             device_memory.release_idle_arenas(self.device())

@@ -42,7 +42,7 @@ class Packing(NamedTuple):
                 raise ValueError(
                     f"rematlas: the plan's packing of outputs cannot be read: {error} (make the plan again)"
                 ) from None
-            # An attribute with a single tensor may be packed without template and count.
+            # Some files have no template and no count for an attribute with a single tensor.
             return found._replace(kept=[(*kept, "tensor", 1)[:4] for kept in found.kept])
         outputs = plan.output_count()
         sources = [("plan", place) for place in range(outputs)]

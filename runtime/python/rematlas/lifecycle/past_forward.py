@@ -22,7 +22,7 @@ def how_and_advice():
 
 class PastForward:
     """Until `close`, calls `told` once in each backward in which a parameter of the module gets a gradient.
-    `told` must be a bound method; its object may be freed earlier."""
+    `told` must be a bound method; its object may be freed before `close`."""
 
     def __init__(self, module, told):
         self.handles, self.nodes = [], []  # a hook exists only as long as its node does

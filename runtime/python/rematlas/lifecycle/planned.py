@@ -15,7 +15,7 @@ class Planned(State):
 
     def __init__(self, call_plan):
         super().__init__(call_plan)
-        self.most_beside = 0  # bytes that did not belong to a step that began while forwards were open
+        self.most_beside = 0  # the most bytes that `note_beside` has noted
 
     def prepare(self, call) -> bool:
         call_plan = self.call_plan
@@ -115,8 +115,8 @@ class Planned(State):
 
     def note_beside(self, call, opened) -> None:
         """Notes the bytes that do not belong to the step or to the `opened` forwards. The next step that
-        begins without open forwards uses this number, because only there a new plan can be made. Some of
-        these bytes, such as summed gradients, may exist only while forwards are open."""
+        begins without open forwards uses this number, because a new plan can be made only then. Some of these
+        bytes, such as summed gradients, may exist only while forwards are open."""
         plan, answer = self.call_plan.plan, self.call_plan.answer
         if self.owner.options.budget_bytes is not None and opened < plan.frames:
             held = answer.others_bytes // (plan.frames - 1) * opened

@@ -59,13 +59,13 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
         self.updates = None if options.optimizer is None else Updates(module, options)
         self.hooks = PathHooks()
         self.call_plans = {}  # by key
-        self.states_seen = set()  # numbers of the module's states
+        self.states_seen = set()  # ids of the module's states, see ModuleState.number
         self.frames = options.frames  # the most forwards that have been open at a time
         self.several = False  # several forwards have been open at a time
         self.sharing = Sharing()
         self.regions = CastRegions()
         self.together = Together(self.name)
-        self.plans_that_move_buffers = []  # plans whose backward moves buffers: no forward may run before it
+        self.plans_that_move_buffers = []  # plans whose backward moves buffers: no forward may come before it
         self.replayed = 0  # steps that plans ran
         self.original = 0  # steps that the original ran
         self.original_backwards = 0  # planned forwards for whose backward the original had to run again
@@ -134,7 +134,7 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
     def step(self, args, kwargs):
         """Lets the state of this kind of call handle the call, and returns the output. If the state is
         undecided, it has been replaced by another state, which is asked next."""
-        self.form.is_own = False  # until all ranks have agreed on it
+        self.form.is_own = False  # until all ranks have agreed to run the step in the own form
         if self.form.reduces and not self.refusals.of_module and self.are_forwards_open():
             return self.join_open_forward(args, kwargs)
         left_alone = self.form.left_alone()
@@ -323,7 +323,7 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
         self.fallback.note_forward(True)
         self.fallback.begin(None)
 
-    # Steps that may not fit.
+    # Steps that perhaps do not fit.
 
     def record_from_shapes(self, call, used=()):
         """Returns the step as recorded from shapes; None if it cannot be recorded (the log has the

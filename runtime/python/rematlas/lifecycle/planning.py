@@ -54,7 +54,7 @@ class Planning(Unplanned):
             self.conclude_infeasible()
 
     def can_take_updates(self) -> bool:
-        """Says whether a step that does not fit may be planned together with the optimizer's updates."""
+        """Says whether a step that does not fit can be planned together with the optimizer's updates."""
         updates = self.owner.updates
         return (
             updates is not None

@@ -75,7 +75,7 @@ class Recording(Unplanned):
             return output
         gc.collect()  # frees the forward's tensors that the frames of the error held
         self.owner.fallback.leave()
-        if not change:  # otherwise another forward would make the change twice
+        if not change:  # a second forward would make the change once more
             generators.put_back()
             if self.call_plan.plan_from_shapes(call):
                 return UNDECIDED
@@ -158,7 +158,7 @@ class Recording(Unplanned):
         return self.changes_of_eviction <= MOST_CHANGES_OF_EVICTION
 
     def difference(self, first, second) -> str:
-        """Returns why the two steps do not run the same ops or return the same form; empty if they do."""
+        """Returns how the two steps differ in their ops or return values; empty if they do not differ."""
         at_times = first.returned.kept_places() ^ second.returned.kept_places()
         if at_times:
             return f"the forward sets {min(name for _, name in at_times)} of a module at times"

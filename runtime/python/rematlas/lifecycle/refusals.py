@@ -50,7 +50,7 @@ class Refusals:
         warnings.warn(f"rematlas: {text}", RefusedWarning, stacklevel=caller_level())
 
     def note_left_alone(self, how, advice, about_the_budget) -> None:
-        """Called when the original runs a call because no plan may. `how` describes such calls, for example
+        """Called when the original runs a call that no plan may run. `how` describes such calls, for example
         "under a tracer"; in the message it follows the word "calls". Warns once for each `how`; raises
         Refused instead if the user has asked for errors."""
         count, _ = self.left_alone.get(how, (0, ""))

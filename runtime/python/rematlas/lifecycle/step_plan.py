@@ -11,8 +11,8 @@ from ..updates.kept_between_steps import KeptBetweenSteps
 from ..updates.update_rule import Role
 from .packing import Packing
 
-# A plan from shapes may not suit the real steps. After the original had to run the backward of this many of
-# its steps, real steps are recorded.
+# A plan from shapes need not suit the real steps. Real steps are recorded once the original had to run at
+# least this many of the plan's backwards, and at least half of the plan's backwards.
 MOST_LEFT = 2
 
 
@@ -116,7 +116,7 @@ class StepPlan:
         self.without_updates = compiled
         self.steps = 0  # steps that this plan has begun
         self.left_steps = 0  # steps of this plan whose backward the original ran
-        self.is_direct = False  # all steps run by plans in `endings`; `compiled` is then the one with updates
+        self.is_direct = False  # all steps run by plans in `endings`; `compiled` is then the plan for UPDATE
 
     @property
     def is_from_shapes(self) -> bool:

@@ -21,7 +21,7 @@ import torch.distributed as dist
 from .. import ranks
 
 log = logging.getLogger("rematlas")
-numbers = itertools.count()  # numbers of the planned modules of this process, which are the same on all ranks
+numbers = itertools.count()  # ids of the planned modules of this process; the ids are the same on all ranks
 MOST_WAIT = datetime.timedelta(seconds=30)  # the longest wait for other ranks to leave the plan
 MOST_UNEQUAL = 3  # the number of forwards in a row with unequal plans after which ranks refuse
 UNEQUAL = (
@@ -33,9 +33,9 @@ FIELD = 12  # bits for each Course in the number that counts the ranks by Course
 
 
 class Course(enum.IntEnum):
-    """What a rank can do in a step. All ranks take the least course of any of them. RECORDED: the original
-    runs in the form in which steps are recorded. This matters only for sharded parameters: otherwise this
-    form is the original itself."""
+    """The ways in which a rank can run a step. All ranks take the least course of any of them. RECORDED: the
+    original runs in the form in which steps are recorded. This matters only for sharded parameters: otherwise
+    this form is the original itself."""
 
     REFUSED = 0
     ORIGINAL = 1
@@ -52,10 +52,10 @@ COUNTED = (Course.ORIGINAL, Course.RECORDED, Course.UNCOMPARED, Course.COMPARED,
 @dataclasses.dataclass(frozen=True)
 class Told:
     """The facts that a rank tells the others before a forward, and the facts that all of them agree on.
-    `plan`: a text that is equal on ranks with the same plan. `why`: the reason for REFUSED. `beside`: the
-    largest number that any rank tells. A rank that has recorded such a step tells the bytes of the tensors
-    that did not belong to it. A rank with a plan tells the bytes by which the plan is too large beside these
-    tensors."""
+    `plan`: a text that is equal on ranks with the same plan. `why`: the reason for REFUSED. `beside`: bytes;
+    the ranks agree on the largest number. A rank that has recorded a step of this kind tells the bytes of the
+    tensors that did not belong to the step. A rank with a plan tells by how many bytes the plan and the
+    tensors outside of the step together exceed the budget."""
 
     course: Course
     plan: str = ""
@@ -76,7 +76,7 @@ class Together:
         self.failed_at = None  # `begun()` when the forward after the last meeting raised an error
         self.has_kept = False  # that forward has kept all parameters that it had gathered
         self.tries_again = False  # the present forward is a second try of that forward
-        self.last = None  # what the ranks agreed on last, and how many collectives had begun until then
+        self.last = None  # the Told on which the ranks agreed last, and `begun()` at that time
 
     @property
     def is_on(self) -> bool:
@@ -90,7 +90,7 @@ class Together:
     @contextlib.contextmanager
     def watching(self):
         """A context around a forward of the original that nobody records. Notes the process groups whose
-        collectives it runs."""
+        collectives the forward runs."""
         watches = not self.is_on and ranks.store() is not None
         before = counts_of_collectives() if watches else {}
         try:
@@ -101,7 +101,7 @@ class Together:
                 self.note(group for group in before if after.get(group) != before[group])
 
     def runs_collectives(self, recording) -> bool:
-        """Says whether a step that was recorded from shapes runs collectives. If so, it is not planned,
+        """Says whether a step that was recorded from shapes runs collectives. If so, the step is not planned,
         because each rank would plan alone."""
         if recording.groups():
             log.warning(
@@ -200,8 +200,8 @@ class Together:
         return told
 
     def note_failed(self, has_kept) -> None:
-        """Called when a forward has raised an error. `has_kept`: it has kept all parameters that it
-        gathered."""
+        """Called when a forward has raised an error. `has_kept`: whether the forward has kept all parameters
+        that it gathered."""
         self.failed_at, self.has_kept = self.begun(), has_kept
 
     def is_tried_again(self, begun, failed_at) -> bool:
@@ -256,7 +256,7 @@ class Together:
 
     @staticmethod
     def forget(store, place) -> None:
-        """Deletes what the ranks told each other before. All of them have read it."""
+        """Deletes the entries of an earlier meeting, which all ranks have read."""
         for key in ("why", "plans", "courses", "common", "left", "all_left"):
             store.delete_key(place + key)
 
@@ -288,7 +288,7 @@ def counts_of_collectives() -> dict[str, int]:
 
 
 def is_there_within(timeout, store, key) -> bool:
-    """Waits until the store has the key. Returns False if the store does not have the key after this time.
+    """Waits until the store has the key. Returns False if the store does not have the key after `timeout`.
     `Store.wait` is not used: it would block the store for the thread that publishes this rank's plan, while
     another rank may wait for that plan before it comes here."""
     end, pause = time.monotonic() + timeout.total_seconds(), 0.0002

@@ -57,10 +57,11 @@ def chunked_loss(
     a chunk and their gradients take no more memory than the head's parameters.
 
     `loss`: "mean" or "sum" for the cross entropy with `ignore_index` and `label_smoothing`. "mean" is the
-    mean over all targets of all chunks that are not ignored. With `upcast`, logits of fewer bits become f32
-    first. `loss` may also be a torch.nn.CrossEntropyLoss, or any callable of (logits, targets) that returns
-    one number. Such a callable needs `reduction`: "sum" if the loss of all tokens is the sum of the losses of
-    their parts, "mean" if it is their mean, weighted by the number of tokens in each part.
+    mean over the targets of all chunks, except ignored targets. With `upcast`, logits in bf16 or f16 become
+    f32 first. `loss` may also be a torch.nn.CrossEntropyLoss, or any callable of (logits, targets) that
+    returns one number. Such a callable needs `reduction`: "sum" if the loss of all tokens is the sum of the
+    losses of parts of the tokens, "mean" if it is the mean of these losses, each weighted by its number of
+    tokens.
 
     `ChunkedLoss.differences` says how the results differ from those of the plain computation. Second
     derivatives are not possible. Raises TypeError and ValueError, which say what is expected.

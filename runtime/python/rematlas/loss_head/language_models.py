@@ -3,9 +3,9 @@ computes logits and loss.
 
 The code of the model's forward runs unchanged, but the head in it returns a stand-in for the logits
 (`LogitsToCome`). The loss function is replaced by a function that gets the stand-in and computes head and
-loss by chunks. The model's code must only call the module that `get_output_embeddings()` returns, and then
-`loss_function`. A trial on three tokens, without the model's body, checks beforehand that the code does this
-and that the loss is the same.
+loss by chunks. From hidden states to loss, the model's code must do no more than call the module that
+`get_output_embeddings()` returns, change each logit by itself, and call `loss_function`. A trial on three
+tokens, without the model's body, checks beforehand that this is so and that the loss is the same.
 """
 
 import contextlib
@@ -189,7 +189,7 @@ def why_not(model) -> str:
 
 
 def is_own(loss) -> bool:
-    """Says whether the function does not come from transformers, whatever its name is."""
+    """Says whether the function comes from elsewhere than transformers, whatever its name is."""
     return not getattr(loss, "__module__", "").startswith("transformers.")
 
 

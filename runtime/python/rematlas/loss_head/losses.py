@@ -14,7 +14,7 @@ REDUCTIONS = ("mean", "sum")
 @dataclasses.dataclass(frozen=True)
 class CrossEntropy:
     """The cross entropy of logits of shape (tokens, vocabulary) and targets of shape (tokens), which are
-    classes. With `upcast`, logits of fewer bits are converted to f32 first. Raises ValueError for an unknown
+    classes. With `upcast`, logits in bf16 or f16 are converted to f32 first. Raises ValueError for an unknown
     reduction."""
 
     reduction: str = "mean"

@@ -40,7 +40,7 @@ class PlainForm:
         self.left_over = {}
 
     def keeps_what_it_gathered(self) -> bool:
-        """Says whether a second try of the forward that has just failed would gather nothing again."""
+        """Says whether the forward that has just failed keeps the parameters for a second try."""
         return (self.reduces and not self.is_own) or bool(self.left_over)
 
     def run_original(self, args, kwargs):

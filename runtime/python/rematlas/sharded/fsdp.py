@@ -196,7 +196,7 @@ def left_alone(state, gathered) -> LeftAlone | None:
 
 
 def holds_gradient(parameter) -> bool:
-    """Says whether FSDP2 holds a gradient of the gathered parameter, which is still to be reduced."""
+    """Says whether FSDP2 holds a gradient of the gathered parameter that it has not reduced yet."""
     whole = getattr(parameter, "_unsharded_param", None)
     return parameter.unsharded_accumulated_grad is not None or (whole is not None and whole.grad is not None)
 

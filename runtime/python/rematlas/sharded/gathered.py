@@ -63,8 +63,8 @@ def with_node(args, kwargs):
 
 class GroupInStep:
     """A group of parameters in one step of the own form. `group`: an FSDPParamGroup. `shards`: the parts of
-    its parameters on this rank, each a Part if it is trained. `storages`: while the forward of the module
-    runs, (group, place) by the storage of each whole."""
+    its parameters on this rank, made by `Part` where they are trained. `storages`: while the forward of the
+    module runs, (group, position of the whole) by the storage of each whole."""
 
     def __init__(self, group, shards, storages, histories):
         self.group = group
@@ -133,8 +133,9 @@ class GroupInStep:
     # Forward and backward of the module.
 
     def enter(self) -> None:
-        """Gathers the parameters, and sets the attributes of the modules. Within a backward, it is called
-        when a checkpoint runs the forward again."""
+        """Gathers the parameters, and sets the attributes of the modules. Called before the forward of the
+        module, when the backward reaches an output of the module, and when a checkpoint runs the forward
+        again."""
         again = is_backward(self.begun_in)
         if self.histories:
             wholes = self.gathered_again() if again else self.gather(self.detached_shards())

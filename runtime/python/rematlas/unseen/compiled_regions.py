@@ -111,7 +111,7 @@ class Made(NamedTuple):
 
     is_new: bool
     value: object = None
-    of: int | None = None  # for a tensor in the memory of an argument: the argument's number
+    of: int | None = None  # for a tensor in the memory of an argument: the position of the argument
     geometry: tuple = ()
 
     @staticmethod

@@ -24,7 +24,7 @@ class ConsumedStep:
         self.states = states
         self.role = Role.UPDATE  # the role of the plan that runs the present step
         self.parameters = []  # parameters whose gradients the plan takes
-        self.forward = None  # number of the forward whose backward is taking gradients now; None if none is
+        self.forward = None  # the id of the forward whose backward is taking gradients now; None if none is
         self.is_done = False  # the parameters are updated; `optimizer.step()` has not been called since
         self.count = 0  # backwards that updated parameters
         self.without_gradient = []  # parameters whose gradients are used up

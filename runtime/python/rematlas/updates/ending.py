@@ -43,7 +43,7 @@ class Ending:
         self.answer = None
 
     def settle(self, solver) -> str:
-        """Called when planning has ended. Returns the reason if there is no plan; empty if there is one."""
+        """Called when planning has ended. Returns why there is no plan; empty if there is one."""
         if self.answer is None:
             self.answer = self.plan.answer()
         if self.answer.infeasible is not None:
@@ -145,8 +145,8 @@ class Endings:
         )
 
     def plan_directly(self, context, step_plan):
-        """Plans the endings of a step before the step runs, because no plan without the updates fits. Waits
-        for the plans. Returns the planner's answer, and the reason if there are no plans (else empty)."""
+        """Plans the endings of a kind of call. All steps of this kind then run by endings. Waits for the
+        plans. Returns the planner's answer, and the reason if there are no plans (else empty)."""
         groups, fixed = self.rule.groups(context.parameters())
         roles = self.rule.roles()
         for role in roles:

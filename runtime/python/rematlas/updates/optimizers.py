@@ -27,8 +27,8 @@ def of_another_model(optimizer, module):
 
 def without_numbers(described):
     """Returns the part of the description for which a plan is made. Numbers are left out, because they may
-    change from step to step. The momentum is replaced by whether it is non-zero, because only then a state is
-    needed."""
+    change from step to step. The momentum is replaced by a flag, whether it is non-zero, because only then a
+    state is needed."""
     kept = {
         name: value
         for name, value in described.items()

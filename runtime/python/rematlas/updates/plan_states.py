@@ -13,8 +13,8 @@ NUMBERS = ("norm", "found_inf", "inverse_scale", "scale")
 
 
 def number_of_rate(state):
-    """Returns the number of the optimizer's group if the state with this name is the group's learning rate;
-    None for any other state."""
+    """Returns the position of the optimizer's group whose learning rate is the state with this name; None if
+    the state is no learning rate."""
     if state == "lr":
         return 0
     return int(state[3:]) if state.startswith("lr.") and state[3:].isdigit() else None
@@ -37,7 +37,7 @@ class PlanStates:
     def __init__(self, rule, copies):
         self.rule = rule
         self.copies = copies
-        self.rates = {}  # by the number of the group: the tensor from which ops read its learning rate
+        self.rates = {}  # by the position of the group: the tensor from which ops read its learning rate
         self.sums = {}  # by the id of the parameter: the tensor for the sum of its gradients
         self.numbers = {}  # by name: the tensors of NUMBERS; "norm" is the norm before the newest clipping
         self.scale_read = None  # the version of the scaler's scale when the newest forward began
@@ -124,8 +124,8 @@ class PlanStates:
             self.sums[id(parameter)] = tensor
 
     def can_be_sum(self, parameter) -> bool:
-        """Says whether the parameter has a gradient with the parameter's layout that shares its memory with
-        no other tensor."""
+        """Says whether the parameter has a gradient that has the parameter's layout and shares memory with no
+        other tensor."""
         gradient = parameter.grad
         if gradient is None or type(gradient) is not torch.Tensor or self.copies.moves_weights:
             return False

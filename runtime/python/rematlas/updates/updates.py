@@ -11,8 +11,8 @@ raises an error if the program uses the gradient.
 The user can also announce the operations between backward and step: `accumulate` backwards before each step,
 clipping by `clip_norm`, and a `scaler` that multiplies the loss. Then no step has to be watched. All
 backwards of a step except the last one run by a separate plan, which adds the gradients to sums. The sums are
-the parameters' `.grad`, as usual; they are on the host if the weights are. If the step fits only in a plan
-with its updates, all its plans include them (`StepPlan.is_direct`).
+the parameters' `.grad`, as usual; they are on the host if the weights are. If a step does not fit, and
+plans with the updates are found, only such plans run it (`StepPlan.is_direct`).
 """
 
 import logging
