@@ -3,12 +3,13 @@
 
     command_lines.py [--count N] [--seed S] [--seconds S] [--output FILE]
 
-A command line is a command with random options of its --help, and with random words as their values: files of
-each kind, whole, cut or of another kind, folders and devices; sizes, budgets, times and pins, right, at the
-edges of their ranges or beyond them; the words that --help names; bytes that are no text. Such a command must
-end within `--seconds` by a status of 0, 1 or 2, and not by a signal. With a status of 1 or 2, it prints lines
-to standard error that begin with "rematlas: ", only one of them for status 2, and leaves the old output in
-place. With the option --json and status 0, standard output is one JSON value.
+A command line is a command with random options of its --help. Inputs and values of options are random, too:
+files of each kind, whole, cut or of another kind, folders and devices; sizes, budgets, times and pins, right,
+at the edges of their ranges or beyond them; the words that --help names; bytes that are no text. The command
+must end within `--seconds` by a status of 0, 1 or 2, and not by a signal, and leave no file beside its
+output. With status 1 it must print something. With status 2 it must print one line to standard error, which
+begins with "rematlas: ", and leave the old output in place. With the option --json and status 0, standard
+output must be one JSON value.
 
 REMATLAS_PROGRAMS names the build. One line for each fault is written to stderr.
 """
@@ -32,7 +33,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Commands that go on until somebody ends them, or that import torch, which takes seconds.
 LEFT_OUT = {"serve", "capture", "run", "links", "fits"}
 OPTION = re.compile(r"^  (?:-\w,)?(--[a-z][a-z0-9-]*)((?:.*\n)(?: {10,}.*\n)*)", re.MULTILINE)
-INPUTS = {  # the files that a command reads; of other commands, any file
+INPUTS = {  # the files that a command reads; a command that is not listed gets any files
     **dict.fromkeys(("inspect", "decompose", "solve", "sweep"), ("gpt.graph.json", "mlp.graph.json")),
     "maxbatch": ("mlp.graph.json mlp.graph.json",),
     "check": ("gpt.graph.json gpt.schedule.json",),
@@ -68,7 +69,7 @@ WORDS = [
     "true",
 ]
 ENDINGS = (".json", ".plan", ".svg", ".html", ".png", ".csv", "")
-FIXED = {"--help", "--version", "--time-limit", "--output"}  # options that are not drawn
+FIXED = {"--help", "--version", "--time-limit", "--output"}  # options that are not chosen at random
 
 
 class Files:
@@ -127,7 +128,7 @@ class CommandLines:
         return [Option(*found) for found in OPTION.findall(told)]
 
     def value(self, option=None):
-        """Returns a word: in three of four cases of a kind that suits the option."""
+        """Returns a word. In three of four cases its kind suits the option."""
         pick = self.random.choice
         if option is not None and self.random.random() < 0.75:
             if option.is_number:
@@ -144,7 +145,7 @@ class CommandLines:
         return pick(pick((NUMBERS, SIZES, TIMES, PINS, WORDS, files.all, files.whole, files.seeds)))
 
     def inputs(self, command):
-        """Returns the words before the options: in two of three cases files that the command reads."""
+        """Returns the words before the options, in two of three cases files that the command reads."""
         if self.random.random() < 0.67 and command in INPUTS:
             return self.random.choice(INPUTS[command]).split()
         pool = self.files.whole if self.random.random() < 0.5 else self.files.all
@@ -161,7 +162,7 @@ class CommandLines:
             words += [option.name, self.value(option)] if option.takes_value else [option.name]
         if "--budget" in options and "--budget" not in words and self.random.random() < 0.8:
             words += ["--budget", "90%"]
-        if "--time-limit" in options:  # a solver may otherwise take a minute
+        if "--time-limit" in options:  # otherwise a solver can take a minute
             words += ["--time-limit", "1s" if self.random.random() < 0.9 else self.random.choice(TIMES)]
         if "--output" in options and self.random.random() < 0.8:
             words += ["-o", "out/made" + self.random.choice(ENDINGS)]

@@ -8,7 +8,7 @@ the old file or a complete new one, and the same command on the same cache gives
 `calls`: the library failing_calls.c makes the first call of `open`, `write`, `fsync`, `rename`, `mmap` or
 `malloc` fail; in the next run the second call fails, and so on. If a command calls a function much more than
 `--each` times, only a random sample of these calls fails. The command must give the complete answer, or end
-with status 1, 2 or 3 and one line on stderr, and leave the old output in place.
+with status 1, 2 or 3 and one line on stderr. Its output must then be the old file or a complete new one.
 
 REMATLAS_PROGRAMS names the folder of the programs. One line for each wrong reaction is written to stderr.
 """
@@ -110,7 +110,7 @@ class Commands:
         )
 
     def answer(self, command, out, done):
-        """Says whether the answer is there and complete. This must be the same in each run."""
+        """Says whether the command has given a complete answer."""
         if not command.ending:
             return bool(done.stdout.strip())
         return out.exists() and self.is_whole(out)

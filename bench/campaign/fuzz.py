@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Runs the fuzzers of a build by clang, and keeps what they find: CSV of name,run,value,unit.
+"""Runs the fuzzers of a build that clang has made, and keeps their inputs: CSV of name,run,value,unit.
 
     fuzz.py [FORMAT ...] [--seconds S] [--jobs N] [--corpora FOLDER] [--output FILE]
 
-Each fuzzer starts from its corpus, its seeds and the files in resources/, and runs for `--seconds`. Then the
-corpus becomes the smallest set of files that reach the same code (libFuzzer's merge), without files over
-16 KiB, and at most 200 of them. Inputs that crash a fuzzer are written to failures/ beside the corpora. The
-CSV adds up: the time and the inputs of earlier runs in the file `--output` are included.
+Each fuzzer starts from its corpus, its seeds and the files in resources/, and runs for `--seconds`. Then
+libFuzzer's merge reduces the corpus to a few files that reach the same code as all files. No file is larger
+than 16 KiB, and at most 200 files stay. Inputs that crash a fuzzer are written to failures/ beside the
+corpora. The time and the inputs in the CSV include those of earlier runs that are in the file `--output`.
 
     cmake --preset fuzz && cmake --build --preset fuzz
 """
@@ -25,7 +25,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "fuzz" / "bin"
 RESOURCES = [ROOT / "resources" / name for name in ("graphs", "devices", "hosts", "links", "rank_links")]
-LARGEST, MOST = 16 << 10, 200  # bytes of the largest file; number of files of a corpus
+LARGEST, MOST = 16 << 10, 200  # most bytes of a file; most files of a corpus
 UNITS = {"time": "CPU seconds", "inputs": "", "corpus": "bytes", "covered": "edges", "failures": ""}
 
 
@@ -65,7 +65,8 @@ def fuzz(name, options) -> dict:
 
 
 def keep_smallest(program, folders, corpus) -> None:
-    """Replaces the corpus by the smallest set of files in the folders that reaches the same code."""
+    """Replaces the corpus by a few files of the folders that reach the same code as all files of the
+    folders."""
     with tempfile.TemporaryDirectory() as merged:
         subprocess.run(
             [program, "-merge=1", f"-max_len={LARGEST}", merged, *folders], capture_output=True, check=False

@@ -5,8 +5,8 @@
 
 Each way trains one model under Rematlas and an equal model without it, on the same batches, and compares the
 losses of each step and the weights at the end, bit by bit. The memory of the process is noted a hundred
-times, at equal distances. `growth`: the slope of a line through these numbers without the first fifth, in
-bytes a step.
+times, at equal distances. `growth`: the slope, in bytes a step, of a line through these numbers; the first
+fifth of them is left out.
 
 REMATLAS_PROGRAMS names the folder of the programs.
 """

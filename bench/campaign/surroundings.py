@@ -9,8 +9,8 @@ open files, small limits on the size of files. `clocks`: the time of day jumps a
 and caches on file systems of many sizes, from one page up to a sufficient size. `caches`: several processes
 use one cache at the same time, and some of them are killed.
 
-A command must give its complete answer, or end with status 1 or 2 and one line on stderr. In the latter case
-the old output is still in place, with no file beside it. A broken cache, clock, language or path must not
+A command must give its complete answer, or end with status 1 or 2 and one line on stderr. If it fails, the
+old output is still in place, with no file beside it. A broken cache, clock, language or path must not
 prevent the answer. Where a file system cannot be mounted or a language is missing, the part prints what it
 leaves out. REMATLAS_PROGRAMS names the folder of the programs. One line for each wrong reaction is written to
 stderr.

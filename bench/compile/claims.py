@@ -2,9 +2,9 @@
 """Says which rows of a table that compile.py wrote contradict our claims: claims.py FILE.csv
 
 The claims: peaks are within their budgets. No row of ours takes both more memory and more time than a row of
-torch's memory budget. A step with a larger budget is not slower; times may differ by NOISE from run to run.
+torch's memory budget. A step with a larger budget is not slower by more than NOISE, because times vary.
 Planning takes at most HALF of the time of plain compilation. Gradients differ from those of plain compilation
-by at most TOLERANCE, or by as much as the latter differ from gradients in double precision.
+by at most TOLERANCE, or by as much as those of plain compilation differ from those in double precision.
 """
 
 import csv
@@ -18,7 +18,7 @@ HALF = 0.5
 
 
 def tables(path) -> dict:
-    """Returns a nested dictionary: the value of row `found[model][run][what]`."""
+    """Returns the values of the table as a nested dictionary: found[model][run][what]."""
     found = defaultdict(lambda: defaultdict(dict))
     with open(path, newline="") as file:
         for row in csv.DictReader(file):

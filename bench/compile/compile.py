@@ -6,7 +6,7 @@
 Each model is trained in three ways: with plain torch.compile, under torch._functorch's
 activation_memory_budget, and by rematlas.compile under six budgets, which are the shares SHARES of the peak.
 `peak`: bytes of tensors beyond those that live before the step. `time`: time of a step over that of a plainly
-compiled step; each is the median of rounds in which every compiled step of the model runs once. `gradients`:
+compiled step. Both times are medians over rounds; in a round, every compiled step runs once. `gradients`:
 the largest difference from the gradients of the plain step, relative to the largest entry of the tensor, or
 to SMALL times the largest entry of all tensors if that is more. (The gradient of a bias in front of a batch
 normalization is zero except for rounding.) `rounding`: the same difference, between the gradients of the

@@ -5,7 +5,7 @@
 //
 // Rows: open (from the file to the first picture), one (the collapsed block with the most ops is expanded,
 // after the window had time to prepare this picture), one cold (the same without preparation), all (every op
-// is shown), select (from a click to the picture with its mark), hover (until the item under the pointer is
+// is shown), select (from a click to the picture that marks it), hover (until the item under the pointer is
 // known), stall (the longest turn of the event loop in all of these), busy (the longest turn in processor
 // time, which is the stall on an idle machine), ahead (from the first picture until "one" is prepared), rss
 // (memory of the program at the end).

@@ -1,11 +1,11 @@
 """Compares with Checkmate (Jain et al., MLSys 2020): the largest batches, and how far simpler methods are
 from the optimum.
 
-Largest batches: the largest batch on 16 GiB if recomputation takes at most as long as one more forward pass,
-over the largest batch without recomputation. The paper uses numbers of operations as times; our times are
-those of a V100's roofline. Ratios to the optimum (table 2): the geometric mean over the budgets for which a
-method finds a schedule. Our optimum is the best overhead that any solver finds; the row also has its proven
-gap.
+Largest batches: the largest batch with recomputation on 16 GiB, divided by the largest batch without it.
+Recomputation must take at most as long as one more forward pass. The paper uses numbers of operations as
+times; our times are those of a V100's roofline. Ratios to the optimum (table 2): the geometric mean over the
+budgets for which a method finds a schedule. Our optimum is the best overhead that any solver finds; the row
+also has the proven gap of this overhead.
 """
 
 import math

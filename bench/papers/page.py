@@ -3,7 +3,7 @@
 
     page.py [--check]       --check: writes nothing, ends with status 1 if the page is not current
 
-A table lies between the comments `<!-- table: NAME -->` and `<!-- end -->`.
+A table is between the comments `<!-- table: NAME -->` and `<!-- end -->`.
 """
 
 import argparse

@@ -101,7 +101,8 @@ def gpt2(
 
 
 def causal(config, batch: int, length: int, dtype: torch.dtype, attention: str = "sdpa"):
-    """Returns the step of a language model from the package transformers that is trained on its own input."""
+    """Returns the step of a language model from the package transformers. The model is trained on its own
+    input."""
     with torch.device("meta"):
         model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation=attention)
         text = torch.zeros(batch, length, dtype=torch.int64)

@@ -90,8 +90,8 @@ class Training:
 
 def weights_on_host(share, note):
     """Measures plain training and frees it, then measures training with weights on the host. The budget of
-    the latter is a share of plain training's memory plus the bytes of all other tensors in the process,
-    because a budget counts these bytes, too."""
+    the second training is a share of plain training's memory plus the bytes of all other tensors in the
+    process, because a budget counts these bytes, too."""
     plain = Training()
     plain.step(0)
     before = torch.ops.rematlas.counted_bytes()

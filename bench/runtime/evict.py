@@ -4,7 +4,7 @@
     evict.py [--models resnet50,gpt12,small] [--shares 0.9,0.7,0.5] [--rounds 5] [--long 10000]
              [--output FILE]                                   REMATLAS_PROGRAMS names the build
 
-Times are processor times on one thread, so that other programs disturb them little. The compared programs run
+Times are processor times on one thread, so other programs disturb them little. The compared programs run
 in turns. The column `run` has the number of the round, `median`, which compares the medians of all rounds, or
 `best`, which compares the fastest steps, because these were disturbed least.
 

@@ -303,7 +303,7 @@ def tell(**facts) -> None:
 
 
 def count_courses() -> collections.Counter:
-    """Counts the courses on which this rank agrees with the others from now on."""
+    """From now on, counts the courses on which this rank agrees with the other ranks."""
     meet, courses = together.Together.meet, collections.Counter()
 
     @functools.wraps(meet)

@@ -5,9 +5,9 @@
 
 A GPT is trained under `fully_shard` on blocks and root in four ways: `reshard_after_forward` False and True,
 each without checkpoints and with a checkpoint around the computation of each block. (The gathers of FSDP2 are
-outside the checkpoint.) Then a plan trains the GPT. Its budget is the measured peak of one of the four ways,
-with each `wire_weight` of `--weights`, or a share of the smallest of the four peaks. REMATLAS_PROGRAMS names
-the folder of the programs.
+outside the checkpoint.) Then plans train the GPT: for the measured peak of each of the four ways, one plan
+with each `wire_weight` of `--weights`; and one plan for each share `--budgets`, in per cent, of the smallest
+of the four peaks. REMATLAS_PROGRAMS names the folder of the programs.
 
 `peak`: the most bytes of tensors in the process during a step. `gathered`: the bytes of weights that a rank
 receives in a step. `recomputed`: the time of reruns as a share of the time of all first runs. Collectives do
@@ -172,8 +172,8 @@ class Step:
         )
 
     def share_of_blocks(self) -> float:
-        """Returns the time of the blocks' forward ops as a share of all ops. A checkpoint around each block
-        reruns them."""
+        """Returns the time of the blocks' forward ops as a share of the time of all ops. A checkpoint around
+        each block reruns these forward ops."""
         forward = [
             op["time_ns"]
             for op in self.computes()
@@ -182,8 +182,8 @@ class Step:
         return sum(forward) / sum(op["time_ns"] for op in self.computes())
 
     def share_of_copies(self) -> float:
-        """Returns the time of the copies into and out of the blocks' gathers as a share of all ops. FSDP2
-        repeats these copies if it gathers again for the backward."""
+        """Returns the time of the copies into and out of the blocks' gathers as a share of the time of all
+        ops. FSDP2 repeats these copies if it gathers again for the backward."""
         gathers = [op for op in self.ops if "all_gather" in op["name"] and op.get("module")]
         given = {tensor for op in gathers for tensor in op["inputs"]}
         made = {tensor for op in gathers for tensor in op["outputs"]}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Large models planned for many cards from shapes, on this machine: CSV of name,run,value,unit.
+"""Plans large models for many cards from shapes, on this machine: CSV of name,run,value,unit.
 
     planned.py [--output FILE] [--seconds N] [--cases WORD ...]
 

@@ -1,6 +1,7 @@
-// Measures the time and the memory that reading a large memory snapshot takes. First writes a file as Python
-// pickles the result of torch.cuda.memory._snapshot(). The file has steps of allocations and releases; each
-// event has its own list of frames, but the frames are shared. CSV on standard output: name,run,value,unit.
+// Measures the time and the memory that reading a large memory snapshot takes. First writes the file, in the
+// form in which Python pickles the result of torch.cuda.memory._snapshot(). The file has steps of allocations
+// and releases; each event has its own list of frames, but the frames are shared. CSV on standard output:
+// name,run,value,unit.
 //
 //     bench_snapshot [--megabytes 1000] [--runs 3] [--file /tmp/s.pickle]
 // The file is removed at the end.

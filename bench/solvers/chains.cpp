@@ -1,5 +1,5 @@
-// Bench of rotor and atlas on long chains: the cost of rotor's table, which answers all budgets, and answers
-// at single budgets. CSV on standard output: name,run,value,unit.
+// Bench of rotor and atlas on long chains: the cost of rotor's table, which serves all budgets, and the
+// solvers' answers at single budgets. CSV on standard output: name,run,value,unit.
 //
 //     bench_chains [LAYERS...]               rotor
 //     bench_chains atlas SECONDS [LAYERS...] atlas at tight budgets, against rotor

@@ -2,8 +2,8 @@
 // answer at a smaller budget or over slower links. Every solve gets the same processor time of one thread.
 // CSV on standard output: name,run,value,unit. A run is named "WAY% of the way from the smallest known budget
 // to the peak, links, what may be copied". The last rows say, over all graphs, how many pairs of answers are
-// in the wrong order, and by how much at most. Because time ends each solve, even two equal solves may give
-// answers in the wrong order; how often is measured as "none against none".
+// in the wrong order, and by how much at most. Because time ends each solve, even two equal solves can give
+// answers in the wrong order. The pairs "none against none" measure how often this happens.
 //
 //     bench_monotony [--seconds 1] [--solver atlas] GRAPH.graph.json...
 #include <cstdio>

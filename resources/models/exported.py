@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes models as exported programs (torch.export, .pt2), with one step of each as eager PyTorch does it.
+"""Writes models as exported programs (torch.export, .pt2), and one step of each model in eager PyTorch.
 
-    exported.py OUTDIR                the programs below, and what modules.py and export.py have
+    exported.py OUTDIR                the programs below, and the models of modules.py and export.py
     exported.py OUTDIR --only sizes   one of them
 
 Beside each NAME.pt2 are two files. NAME.json has the input specifications that `rematlas capture --input`
@@ -146,8 +146,8 @@ class Functional(nn.Module):
 
 
 class Statistics(Functional):
-    """Its functional form fails in PyTorch, too: autograd saves the running statistics, which are overwritten
-    later."""
+    """The functional form of this model fails in PyTorch, too: autograd saves the running statistics, which
+    are overwritten later."""
 
     def __init__(self):
         super().__init__()

@@ -268,7 +268,7 @@ class Repeated(nn.Module):
 
 
 class Indexed(nn.Module):
-    """Selects rows by their numbers, in scripted code."""
+    """Selects rows by their indices, in scripted code."""
 
     def __init__(self):
         super().__init__()

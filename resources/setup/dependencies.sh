@@ -2,8 +2,8 @@
 # the version of a Python package changes, run lock.sh: it notes the digests of all files that setup.sh
 # installs.
 
-# Debian packages are written NAME or NAME>=VERSION. VERSION is the lowest version that is known to work;
-# Debian 12 has all of them.
+# Debian packages are written NAME or NAME>=VERSION. VERSION is the lowest version that is known to work. All
+# versions in Debian 12 are high enough.
 packages_build="g++>=4:12 cmake>=3.25 ninja-build ccache make pkg-config python3>=3.11 python3-venv git ca-certificates"
 packages_core="nlohmann-json3-dev>=3.11 libsodium-dev>=1.0.18 libcli11-dev>=2.1 libgtest-dev>=1.12 libgmock-dev>=1.12 libglpk-dev>=5.0"
 packages_pictures="libcairo2-dev>=1.16 libgraphviz-dev>=2.42 fonts-dejavu-core"

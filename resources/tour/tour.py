@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The main job, end to end, on two example models.
+"""Does the main job of Rematlas, end to end, on two example models.
 
 For a ResNet-50 and a 12-layer GPT, this script exports the model to TorchScript, captures and inspects its
 training step, sweeps time against memory, solves at 60 % of the peak without recomputation, checks the plan,

@@ -1,7 +1,7 @@
 """Runs the Python blocks of a page in one namespace. The blocks arrive on standard input as lines of JSON.
 
 The output of a block goes to standard output, followed by a zero byte and `done` or `raised`. Errors are
-printed as Python prints them, with the page and its lines as the file.
+printed in Python's form; they name the page and the lines in the page.
 """
 
 import json

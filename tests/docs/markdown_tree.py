@@ -99,7 +99,8 @@ class Tree:
         return path.is_relative_to(self.docs)
 
     def anchors(self, path: pathlib.Path) -> set[str]:
-        """Returns the anchors of a page. The site and the hosts of repositories form anchors differently."""
+        """Returns the anchors of a page. Pages of the site have the site's form of anchors; other pages have
+        the form of the hosts of repositories."""
         found, text = set(), path.read_text()
         for words, own in headings(text):
             slug = re.sub(r"[^\w\s-]", "", words).strip().lower()

@@ -1,4 +1,4 @@
-"""Runs the tests of a file. If all are skipped, the exit status is one that ctest knows."""
+"""Runs the tests of a file. If all are skipped, the exit status is 77, which ctest counts as skipped."""
 
 import sys
 import unittest

@@ -1,5 +1,5 @@
-"""The page "When something is refused" (docs/refusals.md) has an entry for each message, and no entry
-whose words no source contains.
+"""The page "When something is refused" (docs/refusals.md) has an entry for each message, and the words of
+each entry occur in a source.
 
 These texts count as messages:
 

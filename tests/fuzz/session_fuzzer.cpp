@@ -1,5 +1,5 @@
-// Feeds arbitrary bytes to the reader of session files, which must read what is whole. Without the lines that
-// no longer count, the file must have the same plans, and no further line may be left out of it.
+// Feeds arbitrary bytes to the reader of session files. `compacted` leaves out damaged lines and lines that
+// no longer count. Its result must have the same plans, and must not change if it is compacted again.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

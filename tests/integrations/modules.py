@@ -1,4 +1,4 @@
-"""Imports files of a table. Their libraries may be missing."""
+"""Imports the files of a table whose libraries are installed."""
 
 import importlib
 

@@ -4,12 +4,12 @@ compares every bit.
 
     situations_table.py [--only NAME...] [--csv FILE]
 
-A situation is a whole training program: its loop, its optimizers, and what it does between steps. About half
-of the situations have a budget in bytes. Each runs in its own process. The column `kept` says whether such a
+A situation is a whole training program: its loop, its optimizers, and what it does between steps. Each runs
+in its own process. About half of the situations have a budget in bytes. The column `kept` says whether this
 budget was kept in every step; it is "told" if the budget was not kept and a warning said so. The exit
 status is 1 in each of these cases: a bit differs; a situation that is expected to be planned is not planned;
-a warning is missing that a situation is not planned or that a budget is not kept; all situations ran, but
-fewer than 60 are planned.
+a situation is not planned, or a budget not kept, without a warning; all situations ran, but fewer than 60 are
+planned.
 """
 
 import argparse
@@ -69,7 +69,7 @@ class Told(logging.Handler):
         log.removeHandler(self)
 
     def of_budget(self) -> bool:
-        """Says whether a message warns that the budget may not be kept."""
+        """Says whether a message warns that a step exceeds the budget, or perhaps exceeds it."""
         return any("beyond" in line for line in self.of_rematlas())
 
     def of_rematlas(self) -> list[str]:

@@ -46,7 +46,8 @@ def mebibytes(count: int | None) -> str:
 
 
 def train_plainly(entry: Entry, options) -> tuple[list, dict]:
-    """Trains twice without rematlas. If the two runs differ, a planned run may differ, too."""
+    """Trains twice without rematlas. If the two runs differ, the model has failed, and no planned run
+    follows."""
     started = time.monotonic()
     case = entry.build()
     steps = train(case, options.steps)

@@ -15,12 +15,12 @@ Every place in core/**/*.cpp and *.h is equally likely. If several changes are p
 drawn. Comments, strings, includes, static_assert and declarations without a value are never changed. A change
 in a header that all files include costs a build of everything.
 
-The tree is copied to a separate folder (`--copy`, build/mutation by default) and built there without batches
-of files in core, so a mutant costs the build of one file and a link. The build uses -O1 and the assertions of
-the standard library: code that reads beyond a vector's end dies, as in the build with sanitizers. The build
-uses one core. The tests in the folder that mirrors the changed file run first, then all others; slow tests
-(more than 2 s) run last. The run ends at the first failure. A survivor has passed all tests, which takes some
-minutes: --quick omits the slow tests of other folders, and --again tries survivors with all tests.
+The tree is copied to a separate folder (`--copy`, build/mutation by default). There each file of core is
+compiled by itself, so a mutant costs the build of one file and a link. The build uses -O1 and the assertions
+of the standard library: code that reads beyond a vector's end dies, as in the build with sanitizers. The
+build uses one core. The tests in the folder that mirrors the changed file run first, then all others; slow
+tests (more than 2 s) run last. The run ends at the first failure. A survivor has passed all tests, which
+takes some minutes: --quick omits the slow tests of other folders, and --again tries survivors with all tests.
 
 The CSV has one line per mutant: file, line, column, operator, original, mutated, outcome (killed, survived),
 by (the test that failed, or the test that was running when the time was over or the process died). The exit

@@ -34,7 +34,7 @@ status = rematlas.status(module)
 rematlas.status(module).wait()
 assert losses == plain_losses, (losses, plain_losses)
 assert all(map(torch.equal, plain, trained))
-if status.replayed == 0:  # all steps above may have ended before the plan was ready
+if status.replayed == 0:  # perhaps all steps above ended before the plan was ready
     losses, trained = train(module)
     assert status.replayed > 0, status
 print(f"torch {torch.__version__}: {status.replayed} steps by plan, as plain training bit by bit")

@@ -54,7 +54,7 @@ std::int64_t taken_by(const std::string& name) {
     return CountingAllocator::peak() - before;
 }
 
-/// Returns the events without drops of storages that have no bytes.
+/// Returns all events except drops of storages that have no bytes.
 std::vector<DtrEvent> of_bytes(const std::vector<DtrEvent>& events, const Trace& trace) {
     std::vector<DtrEvent> kept;
     for (const DtrEvent& event : events)

@@ -98,7 +98,7 @@ TEST_F(GpuCopies, EveryWaitIsNeeded) {
     const long needed = waits() - before;
     EXPECT_EQ(races(), 0);
     ASSERT_GE(needed, 12);
-    // A few waits may be missing without a race. The first wait orders the copies behind earlier users of the
+    // Some waits can be left out without a race. The first wait orders the copies behind earlier users of the
     // memory, and here there are none. After the second step, the host has already waited for some of the
     // work, so further waits for this work are not needed.
     std::vector<long> unnoticed;
@@ -151,7 +151,7 @@ TEST_F(GpuCopies, WaitsOfAStepAreNeeded) {
     step();
     const long needed = waits() - before;
     EXPECT_EQ(races(), 0) << stand_in<decltype(simgpu_last_race)>("simgpu_last_race")();
-    // Before a fetch, the link waits for ops whose workspace may have been in the memory that the tensor will
+    // Before a fetch, the link waits for ops whose workspace was perhaps in the memory that the tensor will
     // get. Kernels of the stand-in have no workspace. So on the stand-in this wait is not needed if nothing
     // was freed since the previous wait. In tests/runtime/transfers, ops have workspaces, and each wait is
     // needed.

@@ -1,5 +1,5 @@
-// The driver's library. libtorch calls by name only its functions for contexts, and gets all other functions
-// of the driver through the runtime.
+// The driver's library. libtorch calls the driver's functions for contexts by their names, and gets all other
+// functions of the driver through the runtime.
 extern "C" {
 
 int simgpu_is_open(int device);

@@ -26,7 +26,8 @@ struct Access {
 enum class Lane { compute, copy_in, copy_out };
 
 struct Work {
-    std::function<void()> run;  ///< may be called several times if the work was recorded into a graph
+    std::function<void()> run;  ///< is called several times if the work was recorded into a graph that is
+                                ///< launched several times
     std::vector<Access> accesses;
     double nanoseconds = 0;  ///< virtual time
     Lane lane = Lane::compute;

@@ -242,7 +242,7 @@ TEST_F(FoldedRuns, AnExpandedBlockPartsThem) {
     ASSERT_TRUE(after);
     EXPECT_EQ(after->run, (std::vector<BlockId>{layer(3), layer(4), layer(5)}));
     EXPECT_GE(parted.cluster_of[layer(2)], 0);
-    int alone = 0;  // a run needs three equal neighbours, so two layers are single items
+    int alone = 0;  // a folded run needs three equal blocks in a row, so these two layers are single items
     for (const BlockViewItem& item : parted.items)
         alone += item.run.empty() && (item.block == layer(0) || item.block == layer(1));
     EXPECT_EQ(alone, 2);

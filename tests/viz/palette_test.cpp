@@ -24,8 +24,8 @@ const std::pair<const char*, const Paper*> kPapers[] = {{"light", &palette::kLig
 using Triple = std::array<double, 3>;
 using Matrix = std::array<Triple, 3>;
 
-/// The matrices from linear light to the linear light that people see: people with all cones, and people who
-/// lack one kind of cone (Machado, Oliveira and Fernandes 2009, full severity).
+/// Matrices that turn linear light into the linear light that an eye sees: an eye with all cones, and eyes
+/// that lack one kind of cone (Machado, Oliveira and Fernandes 2009, full severity).
 const std::pair<const char*, Matrix> kEyes[] = {
     {"all cones", {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}},
     {"protanopia",

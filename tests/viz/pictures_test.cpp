@@ -126,7 +126,7 @@ TEST_F(Pictures, TheTradeOffNamesEverySolverTheBoundAndTheLimits) {
     for (const char* text : {">atlas<", ">chen-sqrt<", ">proven lower bound<", "peak memory [MiB]",
                              "no recomputation: ", "infeasible", "+10 %"})
         EXPECT_NE(svg.find(text), std::string::npos) << text;
-    // Each schedule that was found is a group; the infeasible budget has none.
+    // The picture has one group for each schedule that was found, and none for the infeasible budget.
     EXPECT_EQ(count(svg, "<title>atlas: "), 4u);
 }
 

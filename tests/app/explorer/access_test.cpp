@@ -77,8 +77,8 @@ TEST_F(Access, EveryControlHasAName) {
                              qobject_cast<QAbstractItemView*>(widget) ||
                              qobject_cast<QAbstractSlider*>(widget);
         const QWidget* parent = widget->parentWidget();
-        // Screen readers read parts that Qt makes with the name of the control that contains them. So these
-        // parts need no names.
+        // For a part that Qt makes, screen readers say the name of the control that contains the part. So
+        // such parts need no names.
         const bool part = widget->objectName().startsWith("qt_") || qobject_cast<const QComboBox*>(parent) ||
                           qobject_cast<const QAbstractSpinBox*>(parent) ||
                           qobject_cast<const QLineEdit*>(parent) || qobject_cast<QScrollBar*>(widget) ||

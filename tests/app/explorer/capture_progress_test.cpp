@@ -31,7 +31,7 @@ TEST(CaptureProgress, TellsTheTimeLeftOnceItCanBeGuessed) {
     CaptureProgress progress;
     EXPECT_FALSE(progress.at("record", 0.1, 60000).words.contains("left")) << "too early";
     EXPECT_FALSE(progress.at("check", 0.5, 500).words.contains("left")) << "over in a moment";
-    // At this report 71.5 % of the capture are done after 30 s. So 12 s are left, which is rounded up to a
+    // At this report, 71.5 % of the capture is done, after 30 s. So 12 s are left, which is rounded up to a
     // multiple of 5 s.
     EXPECT_TRUE(progress.at("profile", 0.5, 30000).words.endsWith("about 15 s left"));
     EXPECT_TRUE(progress.at("profile", 0.5, 600000).words.endsWith("about 4 min left"));

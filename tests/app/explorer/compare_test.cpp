@@ -20,7 +20,7 @@ constexpr int runs_a = 2, runs_b = 3;
 class Comparing : public Windows {
   protected:
     /// Makes two plans: the step without recomputation, and a plan whose budget is halfway between the least
-    /// memory and the full peak. The second plan is shown.
+    /// memory and the peak without recomputation. The second plan is shown.
     void SetUp() override {
         Windows::SetUp();
         window->resize(1600, 1000);

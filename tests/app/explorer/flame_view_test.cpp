@@ -66,7 +66,7 @@ class Flames : public Windows {
     void press(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) {
         QTest::keyClick(&flame(), key, modifiers);
     }
-    /// Returns the first box of the module that is not a single run, or -1 if there is none. This box is in
+    /// Returns the first box of the module, without boxes of single runs; -1 if there is none. The box is in
     /// the forward pass.
     int box_of_module(const std::string& module) {
         for (std::size_t i = 0; i < data().boxes.size(); ++i)

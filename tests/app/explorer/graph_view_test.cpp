@@ -87,7 +87,7 @@ TEST_F(GraphViews, TheBlockUnderThePointerAndTheSelectedOneAreMadeReadyToExpand)
     ASSERT_NE(run, items.end());
     const std::vector<BlockId> blocks = run->run;
     session.ladder.expand_block(blocks.front());  // shows the blocks one by one; there are more blocks than
-                                                  // ladders made ahead
+                                                  // ladders that are made ahead
     ASSERT_TRUE(eventually(settled));
     view.fit_all();
     const auto is_ready = [&](BlockId block) {

@@ -1,5 +1,5 @@
-// Tests how files are recognized that users take for models, and the messages about these files. The archives
-// are not compressed, as PyTorch writes them.
+// Tests how the window recognizes files that users take for models, and its messages about these files. The
+// archives here are not compressed, like those that PyTorch writes.
 #include "app/explorer/files/model_file.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Tests the times that a plan with copies takes over its own link and over another link, and the waits of its
-// ops.
+// Tests the times that a plan with copies takes with its own link and with another link, and the waits of the
+// plan's ops.
 #include "app/explorer/loaded/over_link.h"
 
 #include <gtest/gtest.h>

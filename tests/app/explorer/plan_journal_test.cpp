@@ -137,7 +137,7 @@ TEST_F(Journals, WhatCouldNotBeWrittenIsWrittenWhenItCanBe) {
     EXPECT_EQ(again.count(), 1);
 }
 
-/// Adds a line that is the line of `plan(1)` with another value of one of its fields.
+/// Adds a copy of the line of `plan(1)` in which one field has another value.
 void add_changed_line(const std::filesystem::path& path, const char* field, const std::string& value) {
     const std::string text = *read_file(path);
     nlohmann::json line = nlohmann::json::parse(text.substr(text.find("\n{") + 1));

@@ -1,5 +1,5 @@
-// Tests that the explorer shows the shape and type of a tensor, the class of its module and its line in the
-// model in all places that name the tensor.
+// Tests that all places of the explorer that name a tensor also show its shape and type, the class of its
+// module, and its line in the model's source.
 #include <gtest/gtest.h>
 
 #include "app/explorer/docks/details_panel.h"

@@ -251,8 +251,8 @@ TEST(CachingAllocator, peaks_of_a_schedule_hold_its_live_peak) {
     }
 }
 
-/// If all sizes are multiples of 512 bytes, the allocator hands out exactly the live peak. So the budget of
-/// the graph also limits the allocator.
+/// If all sizes are multiples of 512 bytes, the most bytes that the allocator hands out are exactly the live
+/// peak. So the budget of the graph also limits the allocator.
 TEST(CachingAllocator, expandable_segments_allocate_the_live_peak_of_a_graph_in_granules) {
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         Graph graph = random_training_graph(seed, {.inplace = seed % 2 == 0});

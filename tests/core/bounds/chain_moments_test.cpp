@@ -58,7 +58,7 @@ int for_each_case(const Graph& graph, const Visit& visit) {
 }
 
 /// The share of the cost of recomputation that the bounds prove. Tests require a share that is only a little
-/// below the share proven today. So a relaxation that has lost a row fails.
+/// below the share proven today. So they fail if a relaxation has lost a row.
 struct ShareProven {
     int cases = 0;
     double share = 0;

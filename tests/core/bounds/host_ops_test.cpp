@@ -228,8 +228,8 @@ TEST(HostOps, AreDividedAmongTheDeviceTheHostAndTheLinks) {
                           .to_device_bytes_per_second = bytes_per_second};
         return bound_of(graph, Bytes(1000), links);
     };
-    // In the relaxation, after the product a part h of the update runs on the host, and the rest on the
-    // device. The best h makes both take equally long, copies included:
+    // In the relaxation, after the product, a part h of the update runs on the host, and the rest on the
+    // device. With the best h, host and device take equally long, copies included:
     EXPECT_EQ(bound_at(1e15), 32) << "80 (1 - h) = 30 h";
     EXPECT_EQ(bound_at(2e9), 41) << "80 (1 - h) = 50 h, which the copy of the gradient takes";
     EXPECT_EQ(bound_at(1e8), 85) << "80 (1 - h) = 1000 h";

@@ -1,5 +1,5 @@
-// Compares a proven minimum of bytes on the device, for a host with little memory, with the peaks of all
-// schedules of tiny steps and of random schedules of larger steps.
+// Tests a lower bound on the peak for a host with little memory. An exhaustive search for tiny steps and
+// random schedules of larger steps must not find a lower peak.
 #include "core/bounds/least_footprint.h"
 
 #include <gtest/gtest.h>

@@ -61,9 +61,9 @@ TEST(LeastMemory, of_the_small_graph_is_that_of_its_best_schedule) {
     EXPECT_EQ(least_memory(flat).bytes.value, brute_force_least_peak(flat));
 }
 
-/// Two results of 7 bytes, each made from a tensor of 100 bytes. While the second result is made, the first
-/// must be held; otherwise it would have to be made again later, when a wide tensor must exist besides the
-/// second result.
+/// Two results of 7 bytes, each made from a wide tensor of 100 bytes. While the second result is made, the
+/// first must be held. Otherwise the first would have to be made again later, and a wide tensor would then
+/// exist besides the second.
 TEST(LeastMemory, holds_results_that_ops_before_make) {
     Graph graph;
     graph.name = "results";
@@ -175,8 +175,8 @@ TEST(LeastMemory, of_the_problems_at_tight_budgets_is_at_least_what_is_known) {
     EXPECT_GT(problems, 0);
 }
 
-/// Compares the cut with an enumeration of all sets of held tensors, while one op after another is allowed to
-/// run again.
+/// Compares the cut with an enumeration of all sets of held tensors: first if no op may run again, then if
+/// the last op may, then if the last two may, and so on.
 TEST(RebuildCut, equals_enumeration_on_small_graphs) {
     for (std::uint64_t seed = 1; seed <= 150; ++seed) {
         SCOPED_TRACE(seed);

@@ -137,8 +137,8 @@ struct Moment {
     double overhead;
 };
 
-/// Returns the moments of all required ops during which the step without reruns is over the budget. Returns
-/// none if there is too much to enumerate.
+/// Returns the moments of the required ops whose runs exceed the budget in the step without reruns. Returns
+/// no moments if there is too much to enumerate.
 std::vector<Moment> moments_over(const FlatGraph& flat, std::int64_t budget) {
     const std::vector<std::int64_t> during = memory_without_reruns(flat);
     const auto required = static_cast<double>(time_of_required(flat));
@@ -157,9 +157,9 @@ bool near(double a, double b) {
     return a == b || std::abs(a - b) < 1e-9;
 }
 
-/// Measures which share of the best bound over all moments the code finds. The time of the required runs is
-/// subtracted from both bounds first. Comparisons in which the best bound is then 0 are not counted in
-/// `compared`.
+/// Compares the bound that the code finds with the best bound over all moments. From both, the time of the
+/// required runs is subtracted. `share` is the sum of their ratios. If the best bound is then 0 or infinite,
+/// the pair is not compared.
 struct Found {
     int compared = 0, impossible = 0;
     double share = 0;

@@ -57,7 +57,7 @@ class Copies : public testing::Test {
         return steps;
     }
 
-    /// Makes op `b` (op 1) update x. A copy of x takes 1 ns, because x has 10 bytes.
+    /// Makes op `b` (op 1) update `x`. A copy of `x` takes 1 ns, because `x` has 10 bytes.
     void let_b_update_x() { graph_.ops[OpId(1)].mutates = {x}; }
 
     static constexpr TensorId x{0}, a{1}, b{2}, grad_b{3}, grad_a{4};
@@ -93,7 +93,7 @@ TEST_F(Copies, a_run_in_place_does_not_overwrite_what_is_on_its_way_to_the_host)
     EXPECT_NE(refusal({Step::run(OpId(0)), Step::run(OpId(1)), Step::offload(b), Step::run_inplace(OpId(2))})
                   .find("writes over tensor 2 (b), which is on its way to the host for 10 ns more"),
               std::string::npos);
-    // With a run of 10 ns in between, the copy is done when the loss starts. b is fetched from 40 to 50.
+    // With a run of 10 ns in between, the copy is done when the loss starts. `b` is fetched from 40 to 50.
     EXPECT_EQ(time_of(with_backward({Step::run(OpId(0)), Step::run(OpId(1)), Step::offload(b),
                                      Step::run(OpId(0)), Step::run_inplace(OpId(2)), Step::fetch(b)})),
               70);
@@ -107,7 +107,7 @@ TEST_F(Copies, a_run_does_not_replace_what_is_on_its_way) {
         refusal({Step::run(OpId(0)), Step::offload(a), Step::free(a), Step::fetch(a), Step::run(OpId(0))})
             .find("makes again tensor 1 (a), which arrives for 10 ns more"),
         std::string::npos);
-    // Here the copy of a is done before a is made again, because b runs for 10 ns in between.
+    // The copy of `a` is done before `a` is made again, because op `b` runs for 10 ns in between.
     EXPECT_EQ(time_of(with_backward({Step::run(OpId(0)), Step::offload(a), Step::run(OpId(1)),
                                      Step::run(OpId(0)), Step::run(OpId(2))})),
               60);
@@ -150,14 +150,14 @@ TEST_F(Copies, what_is_on_its_way_to_the_host_is_not_updated) {
     EXPECT_NE(refusal({Step::run(OpId(0)), Step::offload(x), Step::run(OpId(1))})
                   .find("updates tensor 0 (x), which is on its way to the host for 10 ns more"),
               std::string::npos);
-    // x is copied from 0 to 10, while a is made.
+    // `x` is copied from 0 to 10, while `a` is made.
     EXPECT_EQ(time_of(with_backward(
                   {Step::offload(x), Step::run(OpId(0)), Step::run(OpId(1)), Step::run(OpId(2))})),
               50);
 }
 
 TEST_F(Copies, what_reads_a_resident_finds_it_as_in_the_order_of_the_graph) {
-    let_b_update_x();  // op `a` reads x
+    let_b_update_x();  // op `a` reads `x`
     EXPECT_EQ(refusal({Step::run(OpId(0)), Step::run(OpId(1)), Step::run(OpId(0))}),
               "step 2: op 0 (a) uses tensor 0 (x) after op 1 (b) has updated it");
     graph_.ops[OpId(1)].mutates = {};
@@ -182,8 +182,8 @@ TEST_F(Copies, residents_are_on_the_device_when_the_step_ends) {
     EXPECT_EQ(violation(gone), "at the end: tensor 0 (x), which is resident, is not on the device");
     std::vector<Step> back = gone;
     back.push_back(Step::fetch(x));
-    EXPECT_EQ(time_of(back), 52);  // two copies of 1 ns: the free waits for the first, the end of the step
-                                   // for the second
+    EXPECT_EQ(time_of(back), 52);  // two copies of 1 ns: the free waits for the first, and the step ends
+                                   // when the second has ended
 }
 
 TEST_F(Copies, the_step_is_over_when_its_copies_are) {

@@ -10,8 +10,8 @@
 namespace rematlas {
 namespace {
 
-/// One layer with its optimizer. All tensors have 100 bytes, except x with 10 bytes. Each op takes 10 ns, the
-/// update on the host 30 ns, and a copy of 100 bytes 10 ns. There are no results.
+/// One layer with its optimizer. All tensors have 100 bytes, except `x` with 10 bytes. Each op takes 10 ns,
+/// the update on the host 30 ns, and a copy of 100 bytes 10 ns. There are no results.
 class HostHomes : public testing::Test {
   protected:
     void SetUp() override {
@@ -68,7 +68,7 @@ class HostHomes : public testing::Test {
         return violation(schedule);
     }
 
-    /// Returns a schedule in which w and s are fetched, updated and copied back.
+    /// Returns a schedule in which `w` and `s` are fetched, updated and copied back.
     Schedule streamed() {
         Schedule schedule = away_;
         schedule.steps = {Step::fetch(w),      Step::run(forward), Step::run(loss),  Step::free(a),
@@ -86,7 +86,8 @@ class HostHomes : public testing::Test {
         return schedule;
     }
 
-    /// Returns a schedule with w and s on the device when the step starts; s leaves the device for a while.
+    /// Returns a schedule with `w` and `s` on the device when the step starts. `s` leaves the device for a
+    /// while.
     Schedule cyclic() {
         Schedule schedule = away_;
         schedule.homes.stays = {w, s};
@@ -104,8 +105,8 @@ class HostHomes : public testing::Test {
 
 TEST_F(HostHomes, residents_are_fetched_and_go_back_when_they_have_changed) {
     const CheckReport report = played(streamed());
-    // w is fetched until 10; forward, loss and backward run until 40; s is fetched until 50; the update runs
-    // until 60; w and s are copied back until 80.
+    // `w` is fetched until 10; forward, loss and backward run until 40; `s` is fetched until 50; the update
+    // runs until 60; `w` and `s` are copied back until 80.
     EXPECT_EQ(report.time, Nanoseconds(80));
     EXPECT_EQ(report.peak, Bytes(310)) << "x, w, grad_a and grad_w; or w, s and grad_w";
     EXPECT_EQ(report.host_peak, Bytes(200)) << "the room of w and s is theirs all the time";
@@ -176,8 +177,8 @@ TEST_F(HostHomes, a_result_may_end_on_the_host) {
 
 TEST_F(HostHomes, an_op_runs_on_the_host_once_its_inputs_are_there) {
     const CheckReport report = played(updated_on_host());
-    // w is fetched until 10; the ops run until 40; the gradient is copied out until 50; the update runs until
-    // 80.
+    // `w` is fetched until 10; the ops run until 40; the gradient is copied out until 50; the update runs
+    // until 80.
     EXPECT_EQ(report.time, Nanoseconds(80));
     EXPECT_EQ(report.on_host.busy, Nanoseconds(30));
     EXPECT_EQ(report.host_runs, 1u);
@@ -193,7 +194,7 @@ TEST_F(HostHomes, compute_goes_on_beside_an_op_on_the_host_and_a_fetch_waits_for
     EXPECT_EQ(refusal(schedule), "step 8: op 4 (norm) reads tensor 1 (w), which is not on the device");
     schedule.steps.insert(schedule.steps.end() - 1, {Step::run(loss), Step::fetch(w)});
     schedule.steps.push_back(Step::free(w));
-    // The loss runs again during the update; w is fetched from 80 to 90; the norm runs until 100.
+    // The loss runs again during the update; `w` is fetched from 80 to 90; the norm runs until 100.
     EXPECT_EQ(played(schedule).time, Nanoseconds(100));
 }
 
@@ -219,8 +220,8 @@ TEST_F(HostHomes, an_update_on_the_device_waits_for_the_op_on_the_host_that_read
     Schedule schedule = streamed();
     std::replace(schedule.steps.begin(), schedule.steps.end(), Step::run(update), Step::run(OpId(4)));
     schedule.steps.insert(schedule.steps.begin(), Step::run_host(update));
-    // w is fetched while the op on the host runs. The update waits from 50 until 70, and w and s are copied
-    // back until 100.
+    // `w` is fetched while the op on the host runs. The update waits from 50 until 70, and `w` and `s` are
+    // copied back until 100.
     EXPECT_EQ(played(schedule).time, Nanoseconds(100));
 }
 
@@ -249,7 +250,8 @@ TEST_F(HostHomes, an_op_runs_in_one_place_and_there_once) {
 
 TEST_F(HostHomes, the_next_step_starts_while_copies_are_under_way) {
     Schedule schedule = cyclic();
-    // s is copied out during the first two ops of the next step, and fetched during its backward op.
+    // `s` is copied out during the first two ops of the next step, and fetched during the backward op of
+    // that step.
     EXPECT_EQ(played(schedule).time, Nanoseconds(40));
     EXPECT_EQ(played(schedule).to_host.busy, Nanoseconds(20));
     EXPECT_EQ(played(schedule).to_host.bytes, Bytes(200));
@@ -265,7 +267,7 @@ TEST_F(HostHomes, a_step_waits_for_copies_of_the_step_before) {
     Schedule schedule = cyclic();
     schedule.steps.erase(schedule.steps.begin() + 2, schedule.steps.begin() + 4);
     schedule.steps.insert(schedule.steps.begin(), {Step::free(s), Step::fetch(s)});
-    // The free waits 20 ns until w and s are copied out.
+    // The free waits 20 ns until `w` and `s` are copied out.
     EXPECT_EQ(played(schedule).time, Nanoseconds(60));
 }
 
@@ -282,8 +284,8 @@ TEST_F(HostHomes, where_the_end_is_not_the_start_steps_cannot_follow_each_other)
     EXPECT_EQ(refusal(schedule), "at the end: tensor 2 (s), whose home is on the host, is not there");
 }
 
-/// The link is a thousandth too slow for the step, so its copies end 1 ns later in each step, and no two of
-/// 64 steps are alike.
+/// The link is a thousandth too slow for the step. So copies end 1 ns later in each step than in the step
+/// before, and no two of 64 steps are alike.
 TEST_F(HostHomes, where_no_two_steps_are_alike_the_time_is_the_mean_of_64) {
     Graph graph;
     graph.name = "slow";
@@ -304,7 +306,7 @@ TEST_F(HostHomes, where_no_two_steps_are_alike_the_time_is_the_mean_of_64) {
     schedule.homes = {.on_host = {w1, w2}, .stays = {w1, w2}, .cyclic = true};
     schedule.steps = {Step::run(OpId(0)), Step::offload(w1), Step::run(OpId(1)),
                       Step::run(OpId(2)), Step::offload(w2), Step::run(OpId(3))};
-    // The 64th step ends at 64000, 164 ns before its last copy.
+    // The 64th step ends at 64000 ns, and its last copy ends 164 ns later.
     const CheckReport report = check(graph, schedule);
     ASSERT_TRUE(report.ok()) << report.violations.front();
     EXPECT_EQ(report.time, Nanoseconds(1003));

@@ -25,8 +25,8 @@ bool of_residents(const std::string& violation) {
            violation.find("next step") != std::string::npos;
 }
 
-/// Says whether the simulator must find this violation, too. At the end of a step, the simulator checks only
-/// cyclic steps, and only residents.
+/// Says whether the simulator must find this violation, too. The simulator checks the end only of cyclic
+/// schedules, and there only the residents.
 bool seen_by_the_simulator(const std::string& violation, bool cyclic) {
     return !at_the_end(violation) || (cyclic && of_residents(violation));
 }
@@ -94,8 +94,8 @@ void compare_players(GraphOf graph_of, Counts& counts) {
     EXPECT_GT(counts.cyclic, 1000);
 }
 
-/// At the peak, planned addresses must hold the bytes that the simulator counts, in ranges that the checker
-/// accepts.
+/// Planned addresses must have the simulator's peak as their live peak, and the checker must accept them. The
+/// model of torch's allocator must not allocate less than this peak.
 TEST(Players, agree_with_planned_addresses_and_the_allocator) {
     int with_homes = 0;
     for (std::uint64_t seed = 0; seed < 600; ++seed) {

@@ -23,8 +23,8 @@ int made(Trace& trace, std::int64_t bytes, std::int64_t time, std::vector<int> i
     return trace.call({.time = time, .inputs = std::move(inputs)}, {{.bytes = bytes}}).front();
 }
 
-/// b, c and d are made from a. They have 2, 3 and 4 bytes and take times 1, 4 and 9. Then one op reads all
-/// three.
+/// `b`, `c` and `d` are made from `a`. They have 2, 3 and 4 bytes and take times 1, 4 and 9. Then one op
+/// reads all three.
 struct Fan {
     Trace trace;
     int a = made(trace, 1, 1, {});
@@ -68,8 +68,9 @@ TEST(OnlineEviction, evicts_what_the_heuristic_says) {
         const DtrOutcome outcome = evict_online(trace, Bytes(10), {.heuristic = heuristic});
         return reruns(outcome, 6);
     };
-    // The fifth op is called at time 17. b was last used at 13, c at 14 and d just now. So c / (m s) is 12 /
-    // (2 * 4), 1 / (3 * 3) and infinite, and c / m is 6, 1/3 and 3/4.
+    // The fifth op is called at time 17. `b` was last used at 13, `c` at 14 and `d` just now. For `b`, `c`
+    // and `d`, time / (bytes * staleness) is 12 / (2 * 4), 1 / (3 * 3) and infinite; time / bytes is 6, 1/3
+    // and 3/4.
     EXPECT_EQ(first_rerun(DtrHeuristic::local).front(), 2);
     EXPECT_EQ(first_rerun(DtrHeuristic::dtr).front(), 2);
     EXPECT_EQ(first_rerun(DtrHeuristic::dtr_eq).front(), 2);
@@ -134,14 +135,14 @@ TEST(OnlineEviction, takes_the_bytes_of_all_outputs_again_when_an_op_reruns_for_
     trace.pin(pair[1]);
     made(trace, 3, 1, {});
     made(trace, 0, 1, {pair[0]});
-    // During the rerun 7 bytes are held: the pinned 2 bytes, and 3 + 2 bytes for both outputs. The tensor of
-    // 3 bytes between the two runs is evicted before.
+    // During the rerun 7 bytes are held: the pinned 2 bytes, and 3 + 2 bytes for both outputs. Before the
+    // rerun, the tensor that the second op made is evicted.
     EXPECT_EQ(evict_online(trace, Bytes(7), {.heuristic = DtrHeuristic::lru}).status, Status::ok);
     EXPECT_EQ(evict_online(trace, Bytes(7), {.heuristic = DtrHeuristic::lru}).peak, Bytes(7));
     EXPECT_EQ(evict_online(trace, Bytes(6), {.heuristic = DtrHeuristic::lru}).status, Status::oom);
 }
 
-/// y is made from x, which the program drops. Then z is made and dropped, and y is read.
+/// `y` is made from `x`, and the program drops `x`. Then `z` is made and dropped, and `y` is read.
 TEST(OnlineEviction, deallocates_by_its_policy) {
     Trace trace;
     const int x = made(trace, 2, 1, {}), y = made(trace, 2, 1, {x});
@@ -156,8 +157,8 @@ TEST(OnlineEviction, deallocates_by_its_policy) {
     EXPECT_EQ(run(DtrDeallocation::eager, 99).peak, Bytes(6));
     EXPECT_EQ(run(DtrDeallocation::ignore, 99).peak, Bytes(9));
     EXPECT_EQ(run(DtrDeallocation::banish, 99).peak, Bytes(6));
-    // With 5 bytes y must be evicted to make z. Then `eager` makes x again to make y again. With `banish` y
-    // is pinned, because x no longer exists.
+    // With 5 bytes, `y` must be evicted to make `z`. Then `eager` makes `x` again to make `y` again. With
+    // `banish`, `y` is pinned, because `x` no longer exists.
     EXPECT_EQ(run(DtrDeallocation::eager, 5).status, Status::ok);
     EXPECT_EQ(run(DtrDeallocation::eager, 5).runs, (std::vector<int>{0, 1, 2, 0, 1, 3}));
     EXPECT_EQ(run(DtrDeallocation::ignore, 5).runs, (std::vector<int>{0, 1, 2, 0, 1, 3}));
@@ -168,7 +169,7 @@ TEST(OnlineEviction, deallocates_by_its_policy) {
 TEST(OnlineEviction, does_not_banish_what_an_evicted_storage_was_made_from) {
     Trace trace;
     const int x = made(trace, 2, 1, {}), y = made(trace, 2, 1, {x});
-    made(trace, 4, 1, {});  // evicts x and y
+    made(trace, 4, 1, {});  // evicts `x` and `y`
     trace.release(x);
     made(trace, 1, 1, {y});
     const DtrOutcome outcome = evict_online(
@@ -187,8 +188,8 @@ TEST(OnlineEviction, keeps_outputs_of_ops_that_run_once_until_no_rerun_can_need_
     made(trace, 4, 1, {});
     const DtrOutcome outcome = evict_online(trace, Bytes(6));
     EXPECT_EQ(outcome.status, Status::ok);
-    EXPECT_EQ(outcome.peak, Bytes(6));  // `once` (3 bytes), which a rerun of y still needs, y (1 byte), and
-                                        // the tensor of 2 bytes. The last op needs less
+    EXPECT_EQ(outcome.peak, Bytes(6));  // `once` (3 bytes), which a rerun of `y` still needs, `y` (1 byte),
+                                        // and the tensor of 2 bytes; the last op needs less
     EXPECT_EQ(outcome.rematerializations, 0);
     EXPECT_EQ(evict_online(trace, Bytes(4)).status, Status::oom);
 }

@@ -92,7 +92,8 @@ void compare_along_random_evictions(std::uint64_t seed, Kind kind, bool with_ret
             if (view) neighbourhood.grew(storage);
             if (!view) there.insert(storage);
         }
-        // Classes are joined when a storage is evicted: a view that is added later does not join them.
+        // A storage joins classes when it is evicted; a view that is added later joins none. So classes are
+        // compared only after the last op.
         if (kind == Kind::classes && op + 1 < static_cast<int>(trace.ops.size())) continue;
         for (int i = 0; i < (kind == Kind::classes ? 20 : 4); ++i) {
             const bool back = with_returns && random() % 3 == 0;

@@ -162,7 +162,8 @@ class PoolProgram {
     StorageGraph graph_;
     EvictedNeighbourhood neighbourhood_, classes_;
     EvictionPool pool_;
-    std::map<int, int> orders_;  // per storage in the pool: its number in the order of becoming evictable
+    std::map<int, int> orders_;  // per storage in the pool: its place in the order in which storages became
+                                 // evictable
     std::map<int, std::int64_t> last_use_;
     std::map<int, bool> small_;
     std::set<int> evicted_;

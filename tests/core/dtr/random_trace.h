@@ -12,9 +12,9 @@ namespace rematlas {
 /// small integers, so that ties are common. Equal seeds give equal traces.
 Trace random_trace(std::uint64_t seed, int calls);
 
-/// Returns the chain of the paper's theorem: n unit ops and their n backward ops. Each backward op reads the
-/// gradient and the forward tensor before its own. Tensors have one byte and are released after their last
-/// use.
+/// Returns the chain of the paper's theorem: n unit ops and their n backward ops. The first backward op reads
+/// nothing. Each later one reads the gradient, and the input of its forward op if there is one. Tensors have
+/// one byte and are released after their last use.
 Trace unit_chain_trace(int n);
 
 }  // namespace rematlas

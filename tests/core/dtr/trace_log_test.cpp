@@ -90,7 +90,7 @@ TEST(TraceLog, gives_a_tensor_more_names_by_copies) {
         const Trace moved = read(kStart + kCall + R"({"INSTRUCTION":")" + word + R"(","DST":"v","SRC":"y"})");
         EXPECT_EQ(count(moved, Trace::Step::retain), 1);
         EXPECT_EQ(count(moved, Trace::Step::release), 1);
-        EXPECT_EQ(moved.program.back().id, 1);  // v now names y's tensor
+        EXPECT_EQ(moved.program.back().id, 1);  // `v` now names the tensor of `y`
     }
 }
 

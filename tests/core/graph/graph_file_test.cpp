@@ -429,7 +429,7 @@ TEST(GraphFile, unknown_fields_are_left_alone) {
 TEST(LeastPeak, is_the_largest_footprint_or_the_results) {
     const Graph graph = small_graph();
     const PeakBound bound = least_peak(flatten(graph));
-    EXPECT_EQ(bound.bytes, Bytes(10 + 400));  // backward_b holds a, b, b's gradient and its output
+    EXPECT_EQ(bound.bytes, Bytes(10 + 400));  // backward_b holds `a`, `b`, the gradient of `b` and its output
     EXPECT_EQ(bound.op, OpId(3));
 }
 

@@ -71,16 +71,16 @@ TEST(Subproblem, TakesWhatItsOpsTakeInTheWholeStep) {
 }
 
 TEST(Subproblem, SaysWhatPassesItsBoundary) {
-    const Graph graph = small_graph();  // x -> a -> b -> loss; the backward of b reads a and b
+    const Graph graph = small_graph();  // x -> a -> b -> loss; the backward of `b` reads `a` and `b`
     const FlatGraph flat = flatten(graph);
-    const std::vector<std::int32_t> first{1}, second{2, 3};  // b; the loss and the backward of b
+    const std::vector<std::int32_t> first{1}, second{2, 3};  // `b`; the loss and the backward of `b`
     const Subproblem part = subproblem(flat, keep_all_sequence(flat), first, second);
     EXPECT_EQ(part.op_of, (std::vector<std::int32_t>{1, -1, 2, 3}));
-    EXPECT_EQ(part.given, std::vector<std::int32_t>{1});  // a
-    EXPECT_TRUE(part.passed_on.empty());                  // b is read only by the second part
+    EXPECT_EQ(part.given, std::vector<std::int32_t>{1});  // `a`
+    EXPECT_TRUE(part.passed_on.empty());                  // only the second part reads `b`
     EXPECT_TRUE(part.received.empty());
     ASSERT_EQ(part.left.size(), 1u);
-    EXPECT_EQ(part.tensor_of[part.left.front()], 4);  // the gradient of a
+    EXPECT_EQ(part.tensor_of[part.left.front()], 4);  // the gradient of `a`
     EXPECT_EQ(part.flat.workspace[0], 7);
     EXPECT_EQ(part.flat.resident_bytes, 0);
     const std::vector<std::int64_t> memory = memory_of(part.flat, keep_all_sequence(part.flat));

@@ -1,4 +1,4 @@
-// Compares how training steps are divided into blocks with recorded blocks: see recorded.h.
+// Compares the blocks into which training steps are divided with recorded blocks: see recorded.h.
 #include <gtest/gtest.h>
 
 #include "core/base/files.h"

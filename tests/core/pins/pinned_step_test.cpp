@@ -94,7 +94,7 @@ TEST(PinnedStep, WhatIsReadFromBeforeTheLossIsMadeAgainForOpsThatAreNotPinnedToo
     const Result<PinnedStep> step = pinned_step(graph, {{"a", PinKind::recompute}});
     ASSERT_TRUE(step);
     ASSERT_EQ(step->graph.ops.size(), 6u);
-    // Runs a, b and the loss, then b again from the first a, then the copy of a, and the backward.
+    // Runs `a`, `b` and the loss, then `b` again from the first `a`, then the copy of `a`, and the backward.
     const RunSequence runs = on_original(*step, flat, RunSequence{0, 1, 2, 1, 3, 4, 5}, Bytes(1000));
     EXPECT_TRUE(makes_again(step->pinned, flat, runs));
     EXPECT_THAT(broken_pins(graph, lower(flat, runs), {{"a", PinKind::recompute}}), testing::IsEmpty());
@@ -105,8 +105,8 @@ TEST(PinnedStep, RunsThatServeTwoReadersAreNotDoneTwiceWithinTheBudget) {
     const FlatGraph flat = flatten(graph);
     const Result<PinnedStep> step = pinned_step(graph, {{"a", PinKind::recompute}});
     ASSERT_TRUE(step);
-    // b is made again from a rerun of a, and the backward reads the copy of a. One rerun of a is enough for
-    // both.
+    // `b` is made again from a rerun of `a`, and the backward reads the copy of `a`. One rerun of `a` is
+    // enough for both.
     const RunSequence doubled = {0, 1, 2, 0, 1, 3, 4, 5};
     const RunSequence runs = on_original(*step, flat, doubled, Bytes(1000));
     EXPECT_EQ(std::count(runs.begin(), runs.end(), 0), 2);

@@ -67,7 +67,7 @@ TEST_F(ConfigFile, numbers_are_accepted_up_to_their_limits) {
     struct Range {
         const char *type, *key;
         double least, most;
-        double step = 1;  ///< distance from a limit to the next value, which is refused
+        double step = 1;  ///< distance from a limit to a value beyond it, which must be refused
     };
     const Range ranges[] = {{"rotor", "slots", 10, 100'000},
                             {"rotor", "max_stages", 2, 1000},

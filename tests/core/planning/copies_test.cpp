@@ -30,7 +30,7 @@ class Told : public Solver {
     Answer answer_;
 };
 
-/// Returns steps in which `a` is only on the host while the loss runs.
+/// Returns steps in which `a` is on the host, and not on the device, while the loss runs.
 std::vector<Step> a_away() {
     return {Step::run(OpId(0)),      Step::offload(TensorId(1)), Step::run(OpId(1)), Step::free(TensorId(1)),
             Step::run(OpId(2)),      Step::fetch(TensorId(1)),   Step::run(OpId(3)), Step::free(TensorId(2)),
@@ -129,7 +129,7 @@ TEST(PlannedCopies, InfeasibleIsProvenOnlyWhereCopiesDoNotHelp) {
         EXPECT_TRUE(outcome && outcome->infeasible());
         return *outcome->infeasible();
     };
-    // The backward op of b needs the most bytes: a, b, both gradients and x.
+    // The backward op of `b` needs the most bytes: `a`, `b`, both gradients and `x`.
     EXPECT_TRUE(none_at(409, Offload::activations).proven);
     EXPECT_FALSE(none_at(410, Offload::activations).proven);
     EXPECT_EQ(none_at(410, Offload::activations).over, ScheduleClass::with_activation_copies);

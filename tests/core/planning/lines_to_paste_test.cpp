@@ -17,7 +17,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using Place = LinesToPaste::Place;
 
-/// Returns a graph from a Python model. Its step may end with the updates of an optimizer.
+/// Returns a graph from a Python model. If `optimizer` is given, the step ends with its updates.
 Graph of_python(const char* optimizer = nullptr) {
     Graph graph = *read_graph(REMATLAS_SOURCE_DIR "/resources/graphs/mlp.graph.json");
     json provenance = {{"device", "cpu"}, {"captured", "recorded"}};

@@ -141,9 +141,9 @@ TEST(Sweep, leaves_less_unknown_of_a_curve_by_placing_budgets_where_it_bends_tha
     }
 }
 
-/// For most files, though not for all, the area between the curve and its bound is smaller than with even
-/// budgets. If few tensors are large, the curve has few steps, and most of the area is a gap that the search
-/// left at every budget.
+/// For most files, though not for all, the area between the curve and its bound is smaller than with evenly
+/// spaced budgets. If few tensors are large, the curve has few steps, and most of the area is a gap that the
+/// search left at every budget.
 TEST(Sweep, leaves_less_unknown_of_the_curves_of_problem_files_than_even_budgets_do) {
     const auto problems = read_problem_files();
     if (problems.empty()) GTEST_SKIP() << kNoProblemFiles;

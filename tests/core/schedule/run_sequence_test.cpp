@@ -120,8 +120,8 @@ TEST(RunSequence, an_op_runs_in_place_only_where_its_input_dies) {
     EXPECT_EQ(cost_of(flat, again).peak, 410);
 }
 
-/// Returns a -> b: a is a result of 10 bytes; b has 10 bytes, can run in place, and has 15 bytes of
-/// workspace.
+/// Returns the graph a -> b. `a` is a result of 10 bytes. `b` has 10 bytes, can run in place, and has 15
+/// bytes of workspace.
 Graph result_that_may_be_written_over() {
     Graph graph;
     graph.tensors = {Tensor{"a", Bytes(10)}, Tensor{"b", Bytes(10)}};

@@ -20,8 +20,8 @@ TEST(SideQueues, a_copy_slows_down_while_bytes_move_the_other_way) {
     queues.wait_for(out);
     EXPECT_EQ(queues.now(), 190);  // the remaining 60 % take 60 % of 250 ns
     queues.wait_for(back);
-    EXPECT_EQ(queues.now(), 215);  // while `out` runs, 150 ns at 200 ns for a whole copy; then the last
-                                   // quarter at 100 ns for a whole copy
+    EXPECT_EQ(queues.now(), 215);  // three quarters of the copy took the 150 ns in which `out` also ran; the
+                                   // last quarter takes 25 ns
 }
 
 TEST(SideQueues, no_bytes_move_in_the_latency) {

@@ -94,8 +94,8 @@ TEST(OrderedUpdates, BehindEverythingElseAreAStepThatIsValidToo) {
     }
 }
 
-/// Returns a graph in which each update consists of several ops, as in the recorded step of an optimizer.
-/// They scale a state, add to it and read it, update the parameter, and update an average of the parameter.
+/// Returns a graph in which each update consists of several ops, as in the recorded step of an optimizer. The
+/// ops scale a state, add to the state and read it, update the parameter, and update its average.
 Graph with_updates_in_pieces(const Graph& graph, std::uint64_t seed) {
     Graph updated = with_updates(graph, seed);
     std::vector<std::pair<TensorId, TensorId>> parameters;

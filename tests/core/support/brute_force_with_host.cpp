@@ -79,8 +79,8 @@ class TimedSearch {
     }
 
   private:
-    /// An entry of the queue. It begins with the least time of any schedule that continues from its state. Of
-    /// entries with equal times, the one with the later state comes first.
+    /// An entry of the queue: a lower bound on the time of all schedules that continue from the state, the
+    /// negative time of the state, and the state. Of entries with equal bounds, the latest state comes first.
     using Entry = std::tuple<std::int64_t, std::int64_t, TimedState>;
 
     /// Returns all choices of homes for residents: device, host, or both. Each element: residents on the

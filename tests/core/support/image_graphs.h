@@ -29,7 +29,8 @@ struct UnetShape {
 
 /// Returns one training step on the same device (Ronneberger et al., MICCAI 2015). Each level has two
 /// convolutions with batch norm and relu. On the way up, an upsampling convolution and the concatenation with
-/// the level's image from the way down come first. Channels double with each level up to 16 times `channels`.
+/// the level's image from the way down come first. Channels double with each level, up to 16 times
+/// `channels`.
 /// 215 ops at depth 6; passes `validate`.
 Graph unet_graph(const UnetShape& shape = {});
 

@@ -10,8 +10,8 @@
 
 namespace rematlas {
 
-/// Four equations over thirty columns of 0 and 1, with a price on the difference of each equation (market
-/// split: Cornuejols and Dawande 1998).
+/// Four equations over thirty columns of 0 and 1. The cost is the difference between the two sides of each
+/// equation, summed over the equations (market split: Cornuejols and Dawande 1998).
 inline MilpModel market_split() {
     std::mt19937 random(4);
     MilpModel model;

@@ -1,5 +1,5 @@
-// Random training graphs for differential tests. They are small and valid, and have every feature that
-// solvers must handle.
+// Random training graphs for differential tests. They are small and valid. All of them together have every
+// feature that solvers must handle.
 #pragma once
 
 #include <cstdint>

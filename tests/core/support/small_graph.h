@@ -5,10 +5,10 @@
 
 namespace rematlas {
 
-/// The graph: x (resident, 10 bytes) -> a -> b -> loss, then the backward of b and of a. Every activation and
-/// gradient has 100 bytes, every op takes 10 ns; op `b` needs 7 bytes of workspace. op ids: 0 a, 1 b, 2 loss,
-/// 3 backward of b (reads a, b's output), 4 backward of a (reads a). tensor ids: 0 x, 1 a, 2 b, 3 gradient of
-/// b, 4 gradient of a, 5 gradient of x (the result).
+/// The graph: `x` (resident, 10 bytes) -> `a` -> `b` -> loss, then the backward of `b` and of `a`. Every
+/// activation and gradient has 100 bytes, and every op takes 10 ns; op `b` needs 7 bytes of workspace.
+/// Op ids: 0 `a`, 1 `b`, 2 loss, 3 backward of `b` (reads `a` and `b`), 4 backward of `a` (reads `a`).
+/// Tensor ids: 0 `x`, 1 `a`, 2 `b`, 3 gradient of `b`, 4 gradient of `a`, 5 gradient of `x` (the result).
 inline Graph small_graph() {
     Graph graph;
     graph.name = "small";
@@ -37,9 +37,9 @@ inline Graph small_graph() {
     return graph;
 }
 
-/// In this graph, c can overwrite a in place, and d can overwrite b. Then a loss reads b, c and d. Each
-/// tensor has 10 bytes, except the loss, which has none. Within 30 bytes, b must be overwritten and made
-/// again. That costs 3 ns more than the 22 ns of running each op once.
+/// In this graph, `c` can overwrite `a` in place, and `d` can overwrite `b`. Then a loss reads `b`, `c` and
+/// `d`. Each tensor has 10 bytes, except the loss, which has none. Within 30 bytes, `b` must be overwritten
+/// and made again. That costs 3 ns more than the 22 ns of running each op once.
 inline Graph graph_of_two_pairs() {
     Graph graph;
     graph.name = "pairs";

@@ -299,7 +299,7 @@ def run(rank, port, training, results) -> None:
     )
     losses = train(module, rank, training, True)
     status = rematlas.status(module)
-    status.wait()  # on a busy machine, planning may still run
+    status.wait()  # on a busy machine, planning perhaps still runs
     is_same = wanted == losses and all(
         torch.equal(a, b) for a, b in zip(plain.parameters(), module.parameters(), strict=True)
     )

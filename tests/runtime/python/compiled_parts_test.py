@@ -80,8 +80,8 @@ class Plain(WithPart):
 
 class CompiledParts(unittest.TestCase):
     def train(self, kind, apply, beside=False):
-        """Returns digests of the training, the number of compilations, and the messages. `beside`: whether
-        another compiled module stands between the model and its loss."""
+        """Returns digests of the training, the number of compilations, the messages, and the model. `beside`:
+        whether another compiled module runs between the model and the loss."""
         torch._dynamo.reset()
         torch.manual_seed(0)
         backend = Counted()

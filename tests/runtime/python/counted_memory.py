@@ -73,8 +73,8 @@ def fake_card(card: str):
     """A context manager in which torch makes fake tensors on the card.
 
     With fake tensors, transformers assumes that it is traced. It then makes its own attention mask, and
-    repeats keys and values for each head. In this context, transformers takes it that it is not traced and
-    that each row is one text, so it runs the ops of an eager step.
+    repeats keys and values for each head. This context tells transformers that it is not traced and that each
+    row is one text. So transformers runs the ops of an eager step.
     """
     eager = {"is_tracing": lambda *_: False, "find_packed_sequence_indices": lambda *_: None}
     with mock.patch.multiple(transformers.masking_utils, **eager):

@@ -147,7 +147,7 @@ class Capacity(ProcessCase):
         )
 
     def test_from_eviction_to_a_plan_among_blocks_that_are_not_split(self):
-        """Without splitting, libtorch may hand out a block that is up to 1 MiB larger than a tensor, and the
+        """Without splitting, libtorch can hand out a block that is up to 1 MiB larger than a tensor, and the
         whole block counts as allocated. So the tensors of the planned step are in an arena."""
         self.expect_a_plan_after_eviction(self.run_process, on_a_small_device=False)
 

@@ -90,13 +90,13 @@ class EvictionCase(unittest.TestCase):
             del module, its_optimizer, eviction
             self.assertEqual(models.reset_peak(), alive, "all is given back")
         self.assertGreater(evictions[0], 0)
-        if options.get("costs_from_bytes"):  # with measured costs, the first run may evict smaller tensors
+        if options.get("costs_from_bytes"):  # with measured costs, the first run can evict smaller tensors
             self.assertGreater(evictions[-1], evictions[0])
 
 
 class Training(EvictionCase):
     def test_a_convolutional_network(self):
-        """With measured costs the budgets are larger, because small budgets may lead to thrashing."""
+        """With measured costs the budgets are larger, because small budgets can lead to thrashing."""
         how = (conv_net, models.images, models.image_loss, models.sgd)
         self.expect_as_plain(*how, (0.9, 0.7))
         self.expect_as_plain(*how, (0.5, 0.4), costs_from_bytes=True)
@@ -108,7 +108,7 @@ class Training(EvictionCase):
         self.expect_as_plain(*how, (0.5, 0.4), costs_from_bytes=True)
 
     def test_nothing_waits_for_the_device_to_learn_what_ops_cost(self):
-        """With costs from bytes no measurement waits for the device in the first steps, so the stand-in may
+        """With costs from bytes, no measurement waits for the device in the first steps, so the stand-in can
         reorder all work."""
         self.expect_as_plain(
             conv_net, models.images, models.image_loss, models.sgd, (0.8, 0.5), costs_from_bytes=True
@@ -224,7 +224,7 @@ class Streams(EvictionCase):
         side = torch.cuda.Stream()
         with rematlas.evict(models.reset_peak() + (6 << 20), costs_from_bytes=True):
             y = x * 2
-            made = [y + i for i in range(7)]  # making these evicts y
+            made = [y + i for i in range(7)]  # `y` is evicted while these tensors are made
             side.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(side):
                 z = y.clone()

@@ -81,7 +81,7 @@ class Training(TrainingCase):
 
     def test_what_plain_training_keeps_is_kept(self):
         """The outputs are large here, and the loss frees them early. The plan must not keep them longer.
-        `more` is needed because libtorch may hand out larger blocks for tensors of the loss than in the plain
+        `more` is needed because libtorch can hand out larger blocks for tensors of the loss than in the plain
         step."""
         self.expect_as_plain(models.wide_gpt, models.texts, models.text_loss, models.sgd, 1.001, more=2 << 20)
 

@@ -1,5 +1,5 @@
-"""Another library may use the same dispatch key as Rematlas, which sees ops through this key. Each of the two
-then handles its own ops."""
+"""Another library can use the dispatch key through which Rematlas sees ops. Each of the two libraries must
+then handle its own ops."""
 
 import os
 import subprocess

@@ -51,8 +51,8 @@ class Steps(unittest.TestCase):
         return module, [parameter.detach().clone() for parameter in module.parameters()], peaks, kept
 
     def between(self, build, step, percent):
-        """Returns a budget: the bytes that are alive between steps, plus `percent` of the bytes that plain
-        training takes above these at its peak."""
+        """Returns a budget: the bytes that are alive between steps, plus `percent` per cent of the further
+        bytes that are alive at the peak of plain training."""
         _, weights, peaks, kept = self.trained(build, step, 4)
         del weights
         gc.collect()

@@ -263,7 +263,7 @@ class Refused(unittest.TestCase):
         ):
             with self.assertRaisesRegex(rematlas.Refused, says):
                 rematlas.apply(kind(config), "100%", chunk_loss=4, on_refuse="raise")
-        model = Penalized(config).train()  # it adds a term to its loss, which must be kept
+        model = Penalized(config).train()  # the model adds a term to its loss; the term must be kept
         plain = model(**batch(0)).loss
         rematlas.apply(model, "100%", chunk_loss=4, on_refuse="raise")
         torch.testing.assert_close(model(**batch(0)).loss, plain, rtol=1e-5, atol=0)

@@ -46,8 +46,8 @@ def beside_head(model, output) -> int:
     """Returns the bytes that are alive at the matrix products of the head's backward, besides the tensors
     that autograd keeps. They are the logits, which the model returns, and the gradients of the logits, of the
     head's input, and of the head's weights. The embedding shares these weights, so their gradient waits for
-    the embedding's part. The peak is here because there are few words, so that the weights' gradient is
-    larger than the loss."""
+    the embedding's part. The peak is here because the texts are short: the gradient of the weights is larger
+    than the tensors of the loss."""
     weights, logits = model.proj_out.weight, output.logits
     inputs = rounded(logits.numel() // weights.shape[0] * weights.shape[1] * logits.itemsize)
     return 2 * rounded(logits.nbytes) + rounded(weights.nbytes) + inputs

@@ -279,7 +279,7 @@ class SeveralFrames(unittest.TestCase):
 
 class LargeSteps(unittest.TestCase):
     def setUp(self):
-        gc.collect()  # frees modules of other tests whose steps may run under eviction
+        gc.collect()  # frees modules of other tests, whose steps perhaps run under eviction
         logging.getLogger("rematlas").setLevel(logging.ERROR)
         self.addCleanup(logging.getLogger("rematlas").setLevel, logging.NOTSET)
 
@@ -362,7 +362,7 @@ class LargeSteps(unittest.TestCase):
 
     @unittest.skipUnless(models.DEVICE.type == "cpu", "it counts memory of the host")
     def test_what_kernels_take_beside_tensors_is_kept_within_the_budget_or_told(self):
-        """The workspaces of kernels are not known from shapes, so the first step may exceed a tight budget.
+        """The workspaces of kernels are not known from shapes, so the first step can exceed a tight budget.
         If it does, the status says so."""
 
         def net():

@@ -19,7 +19,7 @@ from rematlas.lifecycle.file_ops import op_that_does_more
 
 
 class Marks:
-    """Its pickle calls a function that makes a folder."""
+    """An object whose unpickling calls a function that makes a folder."""
 
     def __init__(self, path):
         self.path = path

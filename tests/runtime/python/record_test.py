@@ -137,7 +137,7 @@ class Records(unittest.TestCase):
                 for layer in self.model.layers[:depth]:
                     x = x + layer(x)
                 if kept is not None:
-                    x = x + kept  # a tensor of the previous step, which may have been evicted
+                    x = x + kept  # a tensor of the previous step, which was perhaps evicted
                 kept = x.detach()
                 x.square().sum().backward()
                 self.model.zero_grad()

@@ -128,7 +128,7 @@ class Told(Case):
         self.assertEqual(rematlas.status(model).unkept, "")
         ops.reset_counted_peak()
         step(model, 9)
-        torch.zeros(8192 * KIB, dtype=torch.uint8)  # as many bytes as an optimizer's update may take
+        torch.zeros(8192 * KIB, dtype=torch.uint8)  # as many bytes as an optimizer's update can take
         self.check_measured(model, budget, "that a plan ran", ops.counted_peak_bytes())
 
     def test_of_each_step_once(self):

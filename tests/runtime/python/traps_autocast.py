@@ -99,7 +99,8 @@ def two_forwards_of_other_shapes():
 
 @trap
 def a_second_forward_from_the_seventh_step():
-    """A forward is planned alone. From step 7 on, it shares its region with a second forward."""
+    """In the first six steps, one forward is alone in its region, and is planned. From step 7 on, a second
+    forward runs in the same region."""
 
     def step_of(model, batch, step):
         with region():

@@ -99,8 +99,8 @@ def function_with_a_changing_number():
 
 @trap
 def function_that_turns_the_gradient():
-    """The function's forward returns a view of its input, as if it were the identity. It must not be dropped,
-    because its backward negates the gradient."""
+    """The function's forward returns a view of its input, as the identity does. A plan must not drop the
+    function, because its backward negates the gradient."""
 
     class Model(TwoStacks):
         def forward(self, x):

@@ -225,7 +225,7 @@ def error_in_backward():
 
 @trap
 def error_in_the_loss():
-    """The loss raises in steps 3 and 8, so the backward of the forward before it never runs."""
+    """The loss raises in steps 3 and 8, so the backward of the forward in these steps never runs."""
     errors = []
 
     def body(model, batch, step):

@@ -35,7 +35,7 @@ class Scaled(nn.Module):
 
 def changed(model: nn.Module, change, least_replayed: int = 1, **options) -> Trap:
     """Returns a trap that changes the model after two replayed steps. `least_replayed` is 0 for a model that
-    may be refused because it cannot be watched."""
+    can be refused because it cannot be watched."""
     return Trap(
         model, expected="either", between=after_change(change), least_replayed=least_replayed, **options
     )
@@ -53,7 +53,7 @@ def dropout_rate_changed():
 
 @trap
 def dropout_rate_set_to_zero():
-    """In train mode, dropout with rate zero runs another op or none, and may draw other random numbers."""
+    """In train mode, dropout with rate zero runs another op or none, and can draw other random numbers."""
     return changed(with_dropout(), lambda model: setattr(model[3], "p", 0.0))
 
 
@@ -143,7 +143,7 @@ def parameters_tied():
 
 @trap
 def parameters_untied():
-    """Two layers share a parameter. Then one of them gets its own parameter with the same values."""
+    """Two layers share a parameter. Then one of the layers gets its own parameter with the same values."""
     model = blocks(4)
     model[4].weight = model[2].weight
 

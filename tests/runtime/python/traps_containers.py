@@ -269,7 +269,8 @@ def list_that_others_hold():
 
 @trap
 def tuple_with_its_history():
-    """The tensors of the tuple have an autograd graph, but the forwards that read them detach them."""
+    """The tensors of the tuple have an autograd graph, but the forwards that read these tensors detach them
+    first."""
 
     class Model(Recurrent):
         def forward(self, x):
@@ -337,8 +338,8 @@ def tuple_dropped_before_the_backward():
 
 @trap
 def list_with_a_second_backward():
-    """The plan cannot run the backward of some steps, so the original runs their forward again. It must read
-    the former state, but by then the program has changed the list that held this state."""
+    """The plan cannot run the backward of some steps, so the original runs their forward again. This forward
+    must read the former state, but by then the program has changed the list that held this state."""
     held = []
 
     def body(model, batch, step):

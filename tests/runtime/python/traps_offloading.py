@@ -244,7 +244,8 @@ def hooks_between_two_forwards():
 
 @trap
 def graph_retained_under_hooks():
-    """The original runs the backward of steps that retain the graph. The hooks must apply to it, too."""
+    """The original runs the backward of steps that retain the graph. The hooks must apply to the original,
+    too."""
 
     def body(model, batch, step):
         with pinned():

@@ -385,7 +385,7 @@ def tensor_in_a_closure_filled():
 
 @trap
 def tensor_in_a_list_replaced_in_each_step():
-    """In each step a tensor in a list is replaced by a new one, which may have the address of the old one."""
+    """In each step a tensor in a list is replaced by a new one, which can have the address of the old one."""
     table = [torch.tensor(1.0)]
 
     def replace(model, step):

@@ -1,5 +1,5 @@
-"""Models whose parameters take more memory than their activations, and unusual optimizers. Also functions
-that plan steps with an optimizer for a card that is not installed, or measure them on the CPU."""
+"""Models whose parameters take more memory than their activations, unusual optimizers, and functions that
+plan steps with an optimizer for a card that is not installed or measure steps on the CPU."""
 
 import gc
 import json
@@ -46,7 +46,7 @@ class Adapted(nn.Module):
 
 
 class QuantizedLinear(nn.Module):
-    """A linear layer with an adapter. Its frozen weight takes four bits per number. It consists of codes, a
+    """A linear layer with an adapter. The frozen weight takes four bits per number, and consists of codes, a
     scale for each block, and a table."""
 
     def __init__(self, width=512, block=64):

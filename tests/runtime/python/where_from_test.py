@@ -9,7 +9,8 @@ import unittest
 
 
 class Tracebacks(unittest.TestCase):
-    """With REMATLAS_TRACEBACK=1, the error message follows a traceback that has only lines of the program."""
+    """With REMATLAS_TRACEBACK=1, a traceback is printed before the error message. The traceback has only
+    lines of the program."""
 
     def failing(self, source, traceback="1"):
         with tempfile.TemporaryDirectory() as folder:

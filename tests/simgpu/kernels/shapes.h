@@ -32,7 +32,7 @@ struct Shapes {
                                                       ///< empty
     std::vector<std::optional<std::size_t>> lengths;  ///< per result: the length of the list if it is a list
     std::vector<Shape> written;  ///< shapes of the arguments that are written to, in order; an `out` argument
-                                 ///< may grow
+                                 ///< can grow
 };
 
 inline bool writes(const c10::Argument& argument) {

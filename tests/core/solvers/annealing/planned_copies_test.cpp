@@ -110,14 +110,14 @@ void expect_played_as_told(const Graph& graph, const CopyGraph& copy_graph, cons
         ASSERT_EQ(simulation->steps[at].during.value, profile.memory(run)) << "step " << at;
         ++at;
     }
-    // If a copy to the host frees no bytes in the model, the steps omit it or make it later, so the times can
-    // differ.
+    // If a copy to the host frees no bytes in the model, the steps omit the copy or make it later, so the
+    // times can differ.
     const auto aways = profile.aways();
     const bool all_gone = std::all_of(aways.begin(), aways.end(), [](const RunProfile::Away& away) {
         return away.tensor < 0 || away.first != away.behind;
     });
     played.timed += all_gone && !faster;
-    // The model counts only one of the copies of tensors that an update on the host reads.
+    // In the model, an update on the host waits for the copy of one input only, so its time can be too short.
     if (all_gone && !faster && copy_graph.host.runs.empty()) {
         ASSERT_LE(simulation->time.value, copies.time() + 2) << graph.name << " (copies are rounded)";
     }
@@ -199,7 +199,7 @@ TEST(CopyModel, HoldsForResidentsThatLiveOnTheHostToo) {
         if (seed % 2 == 0)
             graph.device->links.to_host_contended_bytes_per_second =
                 graph.device->links.to_device_contended_bytes_per_second = 0;
-        for (Tensor& tensor : graph.tensors)  // inputs never leave the device, so none are used
+        for (Tensor& tensor : graph.tensors)  // inputs would never leave the device
             if (tensor.kind == TensorKind::input) tensor.kind = TensorKind::parameter;
         walk(graph, seed, 150, nullptr, played, seed % 3 == 0 ? Offload::weights : Offload::all);
     }
@@ -280,7 +280,7 @@ TEST(CopyModel, WhatActivationsAloneComeToIsTheSameWhereMoreMayLeave) {
         const Result<Simulation> before = play(some, profile, copies), now = play(all, same, same_copies);
         if (!before || !now) continue;
         ++played;
-        // `all` makes updates as early as possible, so memory that they free is free earlier.
+        // `all` makes updates as early as possible, so memory that updates free is free earlier.
         EXPECT_LE(now->peak, before->peak) << "seed " << seed;
     }
     EXPECT_GT(gaps, 100U);
@@ -291,7 +291,7 @@ TEST(CopyModel, GapsOfAScheduleAreThoseThatItWasWrittenOf) {
     int fetched = 0, at_home_there = 0, in_vain = 0;
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         Graph graph = random_graph_with_links(seed);
-        for (Tensor& tensor : graph.tensors)  // inputs never leave the device, so none are used
+        for (Tensor& tensor : graph.tensors)  // inputs would never leave the device
             if (tensor.kind == TensorKind::input) tensor.kind = TensorKind::parameter;
         const FlatGraph flat = flatten(graph);
         const Problem problem{

@@ -289,7 +289,7 @@ TEST(AtlasWithCopies, AreNowhereAboveTheCurveWithoutThemInOneSweep) {
         graph.device = random_graph_with_links(seed).device;
         const FlatGraph flat = flatten(graph);
         const Copies activations{.what = Offload::activations}, all{.what = Offload::all};
-        // The time is so short that the search with copies may miss a schedule that the search without copies
+        // The time is so short that the search with copies can miss a schedule that the search without copies
         // has found.
         const Result<Sweep> sweep = run_sweep(graph, {.solvers = {"atlas", "rotor"},
                                                       .count = 6,

@@ -95,7 +95,7 @@ TEST(LeastPeakWithin, ProvesOverAnyOrderTooThatNothingBetterIsPossible) {
                                          {.library = library, .start = start});
             };
             // The proof is about the peak of the schedule from which the search starts, before the integer
-            // program lowers the peak. If that schedule is poor, the proof may end early.
+            // program lowers the peak. If that schedule is poor, the proof can end early.
             const Result<LeastPeak> first = starting_at({});
             ASSERT_TRUE(first) << first.error().message;
             EXPECT_LE(first->any_order, first->peak) << "seed " << seed;

@@ -1,5 +1,5 @@
-// Tests that equal blocks are found, whatever the ids and the order of their ops, and that different blocks
-// are not.
+// Tests that equal blocks are found to be equal, whatever the ids and the order of their ops, and that
+// different blocks are found to be different.
 #include "core/solvers/hierarchical/equal_blocks.h"
 
 #include <gtest/gtest.h>

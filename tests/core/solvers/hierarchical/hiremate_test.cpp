@@ -67,7 +67,8 @@ TEST(Hiremate, IsNearTheOptimumOfTheReferenceProblems) {
     EXPECT_GE(near * 10, all * 9) << near << " of " << all;
 }
 
-/// One level of ten blocks covers the whole chain, and its integer program includes all of Rotor's schedules.
+/// One level of ten blocks covers the whole chain, and the integer program of this level includes all of
+/// Rotor's schedules.
 TEST(Hilp, IsNotWorseThanRotorOnShortChains) {
     HilpOptions options;
     options.hiremate.blocks.level_moves = 100;

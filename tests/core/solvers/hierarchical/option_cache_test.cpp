@@ -1,5 +1,5 @@
-// Tests the cache on disk for the options of blocks: equal blocks find them, and nothing is taken from a
-// damaged file.
+// Tests the cache on disk for the options of blocks: a block finds the options of an equal block, and no
+// options are taken from a damaged file.
 #include "core/solvers/hierarchical/option_cache.h"
 
 #include <gtest/gtest.h>

@@ -39,8 +39,8 @@ void expect_right(const Graph& graph, const FlatGraph& flat, const Lifetimes& li
     }
 }
 
-/// Tests choices by weight and by the integer program, at budgets from the bytes of all tensors down to a
-/// budget that no choice can keep.
+/// Tests choices of offloaded tensors, by weight and by the integer program, at budgets from the bytes of all
+/// tensors down to a budget that no choice can keep.
 void expect_right_at_all_budgets(const Graph& graph, Offload what, bool host_ops, Written& written) {
     const FlatGraph flat = flatten(graph);
     ASSERT_TRUE(optimizer_is_last(graph, flat));

@@ -191,7 +191,7 @@ TEST(Offmate, TrainsWithATenthOfTheBytesWhereParametersAndStatesDoNotFit) {
             ASSERT_GT(flat.resident_bytes, 2 * budget.value);
             const Problem problem{graph, flat, {.what = what, .links = graph.device->links}};
             // Only the integer program finds a schedule that fits. The library ends at the first solution
-            // within twice its bound.
+            // that costs at most twice the proven bound.
             OffmateOptions options = brief();
             options.programme = {.time = hours(1), .gap = 1};
             const auto solver = make_offmate(options);

@@ -58,7 +58,7 @@ class ChainSequences {
     int stages_;
 };
 
-/// Gives the graph sizes and times that are hardly ever equal and have no common divisor.
+/// Changes the sizes and times of the graph to numbers that are hardly ever equal and have no common divisor.
 Graph with_uneven_costs(Graph graph, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     for (Tensor& t : graph.tensors)
