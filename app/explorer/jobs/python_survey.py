@@ -71,8 +71,7 @@ def own_nodes(node):
 
 
 def looks_right(node):
-    """Says whether a function can return two or three values, such as (model, args) or (model, args, kwargs).
-    """
+    """Says whether a function can return two or three values, such as (model, args)."""
     values = [one.value for one in own_nodes(node) if isinstance(one, ast.Return)]
     return any(isinstance(value, ast.Tuple) and len(value.elts) in (2, 3) for value in values)
 

@@ -104,11 +104,11 @@ def apply(
     left to do. Steps are watched first: if gradients are summed, clipped or scaled, or if several forwards
     come before an `optimizer.step()`, the updates stay there. They also stay there if the plan is from
     shapes, unless `accumulate`, `clip_norm`, `scaler` or weights in `offload` are given. `accumulate`: the
-    number of backwards before each `optimizer.step()`; all but the last one add to `.grad`. `clip_norm`: the
-    norm to which all gradients together are then clipped, as torch.nn.utils.clip_grad_norm_ does. The program
-    must not clip itself; `status(model).gradient_norm` is the norm before clipping. `scaler`: the
+    number of backwards before each `optimizer.step()`, also 1; all but the last one add to `.grad`.
+    `clip_norm`: the norm to which all gradients together are then clipped, as clip_grad_norm_ does. The
+    program must not clip itself; `status(model).gradient_norm` is the norm before clipping. `scaler`: the
     torch.amp.GradScaler that scales the loss and calls `optimizer.step()`. Gradients are unscaled before they
-    are clipped, so the program need not call `scaler.unscale_`; without `clip_norm` it must not.
+    are clipped; without `clip_norm` the program must not call `scaler.unscale_`.
 
     `offload`: the tensors that may be copied to the host within the step. "activations" come back before the
     step ends. "weights" live on the host with the optimizer's states and the sums of accumulated gradients:
