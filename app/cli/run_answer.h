@@ -1,5 +1,5 @@
-// The answer of `rematlas inspect` about the steps of a training run, as written by `rematlas.apply(...,
-// watch="run.jsonl")`.
+// The answer of `rematlas inspect` about a file with the steps of a training run, which
+// `rematlas.apply(..., watch="run.jsonl")` writes.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What is said of the selected op, tensor, block or arrow, with ways to go on from there.
+// The text about the selected op, tensor, block or edge, with links to its neighbours and runs.
 
 function factRows(rows) {
   return make(

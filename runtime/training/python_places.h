@@ -9,8 +9,8 @@
 
 namespace rematlas {
 
-/// Hooks of each module call `enter` before its forward and `leave` after it. The line is read from the
-/// interpreter.
+/// Hooks of each module call `enter` before its forward and `leave` after it. `line` reads the
+/// source line from the interpreter's frames.
 class PythonPlaces final : public Places {
   public:
     void enter(std::string path, std::string class_name) {

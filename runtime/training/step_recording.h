@@ -145,7 +145,7 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     std::vector<int> unused_outputs_;
     std::optional<KernelSettings> settings_;
     bool sums_gradients_ = false, done_ = false;
-    bool unrecorded_ = false;  ///< whether another step was recorded or compared at the same time
+    bool unrecorded_ = false;  ///< whether this step was not recorded, because another one was
     bool out_of_memory_ = false;
     bool eviction_changed_ = false;
 };

@@ -104,7 +104,7 @@ class FlamePainter {
     void draw(const FlameBox& box, Rect at) {
         const bool has_gap = at.width > 3;
         if (has_gap) at.width -= kBoxGap;
-        // Modules are paler than the boxes above them and than ops, so that rows can be distinguished.
+        // Modules are paler than ops and than the boxes without a box above them.
         const double page =
             is_above_all(box) || box.is_run ? paper_.bar : paper_.bar + (1 - paper_.bar) * 0.4;
         canvas_.begin(tooltip(box));

@@ -267,7 +267,7 @@ class SchedulePainter {
         std::string text = peak_text(style, std::min(room, (right_ - left_) * 0.5));
         const double width = canvas_.text_width(text, style),
                      other_room = (left ? right_ - p.x : p.x - left_) - 20;
-        if (width > room && width <= other_room) {  // the two names would overlap
+        if (width > room && width <= other_room) {  // the text would overlap the budget's
             left = !left;
             style.align = left ? Align::right : Align::left;
         }

@@ -22,7 +22,7 @@
 
 namespace rematlas {
 
-/// The best schedule so far of all lanes and starts.
+/// The best schedule that any annealer has found so far, from any start.
 class CopyIncumbent {
   public:
     CopyIncumbent(const Progress& progress, const Deadline& deadline)

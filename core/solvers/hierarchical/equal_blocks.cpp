@@ -136,8 +136,9 @@ class Canonizer {
         return places;
     }
 
-    /// Returns the block as text, by place: each op with the tensors that it makes and their readers, then
-    /// the in-place pairs, then the readers of each given tensor.
+    /// Returns the block as text, in which each op is written as its place in `order_`: each op with the
+    /// tensors that it makes and their readers, then the in-place pairs, then the readers of each given
+    /// tensor.
     std::string written() const {
         std::string text;
         const auto append_places = [&](const std::vector<int>& places) {

@@ -33,7 +33,7 @@ class LevelModel {
     LevelSchedule decode(std::span<const double> values) const;
 
     /// Returns the values of the columns for a schedule, or nullopt if the schedule is not in the class. The
-    /// reruns of each stage are sorted.
+    /// order of the reruns within a stage is not encoded: `decode` returns them in ascending order.
     std::optional<std::vector<double>> encode(const LevelSchedule& schedule) const;
 
   private:

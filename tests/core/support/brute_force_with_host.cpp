@@ -21,8 +21,8 @@ struct TimedState {
                                                    ///< fetched and not read yet
     bool ended = false;                            ///< no further step follows, and all copies are done
     std::uint32_t starts_here = 0,
-                  starts_there = 0;  ///< residents whose home is the device, or the host (at both ends of the
-                                     ///< step)
+                  starts_there = 0;  ///< residents that are on the device at both ends of the step;
+                                     ///< residents that are on the host then
     std::uint32_t ran_there = 0;     ///< ops that ran on the host
     std::int64_t to_host = 0, to_device = 0, host_ops = 0;  ///< times until the queues are free
     std::array<std::int32_t, 12> arrives{}, on_host{};      ///< per tensor: time until the copy has arrived

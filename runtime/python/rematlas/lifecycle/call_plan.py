@@ -149,15 +149,16 @@ class CallPlan:
             return None
         if owner.fallback.choice == "evict" and self.answer is None:
             return None  # shapes do not show what the caller does besides loss and backward
-        fits = owner.has_room_for(self.other_bytes(call) + self.state.needed_bytes(original.bytes))
+        needed = max(self.state.needed_bytes(original.bytes), owner.update_bytes())
+        fits = owner.has_room_for(self.other_bytes(call) + needed)
         if not fits:
             owner.fallback.note_does_not_fit()
         return fits and not owner.fallback.has_not_fitted_together(owner.several)
 
     def fits_perhaps(self, call):
-        """Says the same as `fits` for a step that may run other ops than the recorded steps. Once a step did
-        not fit, no later step counts as fitting, because several forwards may be open at the same time.
-        Returns None if this is not known."""
+        """Says whether a step of the original fits that perhaps runs other ops than the recorded steps; None
+        if that is not known. Such a step can be open together with other steps, so once a step did not fit,
+        the answer is always False."""
         fits = self.fits(call)
         if fits is False or self.owner.fallback.has_not_fitted:
             return False
@@ -188,8 +189,7 @@ class CallPlan:
         self.original.note_recorded(owner.recorded_bytes(recorded))
 
     def note_answer(self, answer) -> None:
-        """Stores the planner's answer. The answer has the bytes that the original needs, also if no schedule
-        was found."""
+        """Stores the planner's answer. It has the bytes of the original, also if no schedule was found."""
         self.answer = answer
         if self.original.bytes:
             self.original.note_recorded(self.owner.original_bytes(answer))

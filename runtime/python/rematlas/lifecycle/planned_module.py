@@ -27,6 +27,7 @@ from ..fallback.fallback import Fallback
 from ..fallback.step_peaks import Runner, StepPeaks
 from ..sharded.form import form_of
 from ..updates.ending import StepContext
+from ..updates.kept_between_steps import in_blocks
 from ..updates.updates import Updates
 from . import from_shapes, past_forward
 from .call_plan import CallPlan
@@ -355,11 +356,14 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
         )
 
     def recorded_bytes(self, recorded) -> int:
-        """Returns `original_bytes` of a step that is recorded but not planned. If the plan may take over the
-        updates from the beginning, returns at least the bytes that the optimizer's own step needs."""
-        answer = CompiledPlan.from_shapes(recorded.recording, self.name).answer()
-        of_step = 0 if self.updates is None else self.updates.missing_bytes()
-        return max(self.original_bytes(answer), answer.resident_bytes + of_step)
+        """Returns `original_bytes` of a step that is recorded but not planned."""
+        return self.original_bytes(CompiledPlan.from_shapes(recorded.recording, self.name).answer())
+
+    def update_bytes(self) -> int:
+        """Returns the bytes of parameters, buffers, gradients and missing states during the optimizer's own
+        step; 0 if no plan can take over the updates before steps have been watched."""
+        missing = 0 if self.updates is None else self.updates.missing_bytes()
+        return missing and missing + sum(map(in_blocks, self.state.watch.tensors_of_step()))
 
     # Questions and requests of `api`.
 

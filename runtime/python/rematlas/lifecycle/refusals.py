@@ -24,7 +24,7 @@ class Refusals:
         self.options = options
         self.fallback = fallback
         self.of_module = ""  # why the module cannot be planned at all
-        # how many recorded steps led to no plan, by the key of a call without the module's state
+        # how many recorded steps led to no plan, for each kind of call; the key leaves out the module's state
         self.attempts = {}
         self.reasons = {}  # why the newest of these steps led to no plan, by the same key
         self.failures_in_a_row = 0  # how many recorded steps in a row led to no plan, over all keys

@@ -1,9 +1,9 @@
 """The states of a kind of call, and how a CallPlan changes from one state to another:
 
     Recording --two steps, the same ops--> Planning --found--> Comparing --identical--> Planned
-        |                                     |                    |                      |
+        |                                     |                    |                      ^
         +---------------------------------> Refused <--------------+                      |
-        +----------the original's step does not fit: recorded from shapes, planned at once+
+        +--the original's step does not fit: recorded from shapes, planned at once--------+
 
 Until a kind of call is planned, the original runs its steps; recorded and compared steps train exactly as the
 original does. Then the plan runs the steps. If a value that the program reads in a step differs from the
@@ -96,8 +96,8 @@ class Unplanned(State):
             return True
         found = call_plan.look_at_shapes(call)
         if owner.state.watch is not None:
-            needed = call_plan.other_bytes(call) + call_plan.original.bytes
-            if not owner.has_room_for(needed):
+            needed = max(call_plan.original.bytes, owner.update_bytes())
+            if not owner.has_room_for(call_plan.other_bytes(call) + needed):
                 self.keep_budget(call, found)
         # A recording from shapes may have shown that the forward sets attributes. In this case the call is
         # handled again, with a new watch that knows these attributes.

@@ -176,7 +176,8 @@ class ShardedForm(PlainForm):
 
 
 class Packed:
-    """A saved tensor that is a view of a whole, which is gathered again for the backward."""
+    """Stands for a saved tensor that is a view of a gathered parameter (a whole). The parameter is gathered
+    again for the backward."""
 
     def __init__(self, group, place, tensor):
         part = local_of(tensor)
@@ -190,7 +191,7 @@ class Packed:
 
 
 class OwnStep:
-    """One step of the own form. `places`: (dictionary, name) of the module's parameters. `bound`: the tensors
+    """One step of a module in its own form (see the top of this file). `places`: (dictionary, name) of the module's parameters. `bound`: the tensors
     of the step; the first ones belong to `places`, in the same order. `joins`: an OwnStep whose forward is
     open, or None. If one backward runs both steps, their gradients are added before they are reduced, as
     under FSDP2."""
@@ -218,7 +219,7 @@ class OwnStep:
             wholes, versions = form.left_over.pop(group.group, (None, None))
             group.left_over = wholes if versions == group.versions() else None
             group.begun_in = self.begun_in
-        self.has_let_go = False  # the forward of a module is over, so its wholes are freed
+        self.has_let_go = False  # whether the forward of some module has ended and its wholes were freed
         gathered = {
             id(parameter.sharded_param)
             for groups in self.groups.values()

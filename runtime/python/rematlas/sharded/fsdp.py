@@ -331,7 +331,8 @@ def without_streams():
 
 
 def note_parts(module) -> None:
-    """Called when all parameters of the module have new parts, which already have their padding."""
+    """Tells FSDP2 that the parts of the module's parameters are set up. Called when all parameters have new
+    parts with padding."""
     for _, state in states_in(module):
         for group in groups_of(state):
             group._reset_sharded_params = True

@@ -122,8 +122,8 @@ class ConsumedStep:
         self.raise_fault()
 
     def change_since_backward(self) -> str:
-        """Returns the change since the backward that would have changed the updates; empty if there is
-        none."""
+        """Says what the program has changed after the plan read it, if the optimizer's own updates would
+        therefore be others; empty if nothing."""
         if self.rule.options() != self.options_read:
             return (
                 "options of the optimizer (lr, ...) were changed between the forward and optimizer.step():"

@@ -110,7 +110,7 @@ void expect_played_as_told(const Graph& graph, const CopyGraph& copy_graph, cons
         ASSERT_EQ(simulation->steps[at].during.value, profile.memory(run)) << "step " << at;
         ++at;
     }
-    // If a copy to the host frees no bytes in the model, the steps omit the copy or make it later, so the
+    // If a copy to the host frees no bytes in the profile, the steps omit the copy or make it later, so the
     // times can differ.
     const auto aways = profile.aways();
     const bool all_gone = std::all_of(aways.begin(), aways.end(), [](const RunProfile::Away& away) {
