@@ -191,10 +191,10 @@ class Packed:
 
 
 class OwnStep:
-    """One step of a module in its own form (see the top of this file). `places`: (dictionary, name) of the module's parameters. `bound`: the tensors
-    of the step; the first ones belong to `places`, in the same order. `joins`: an OwnStep whose forward is
-    open, or None. If one backward runs both steps, their gradients are added before they are reduced, as
-    under FSDP2."""
+    """One step of a module in its own form (see the top of this file). `places`: (dictionary, name) of the
+    module's parameters. `bound`: the tensors of the step; the first ones belong to `places`, in the same
+    order. `joins`: an OwnStep whose forward is open, or None. If one backward runs both steps, their
+    gradients are added before they are reduced, as under FSDP2."""
 
     def __init__(self, form, places, bound, refuse, joins=None):
         self.form = form
