@@ -105,7 +105,7 @@ class Commands:
             env=self.environment | (more or {}),
             capture_output=True,
             text=True,
-            timeout=LIMIT,
+            timeout=5 * LIMIT if command.imports_torch else LIMIT,
             cwd=self.folder,
         )
 
@@ -178,9 +178,17 @@ class Faults:
             self.counts["kills"] += process.returncode == -signal.SIGKILL
             self.check_output("kill", command, out)
             if number % 7 == 0:
-                done = self.commands.run(command, out)
-                if done.returncode or not self.commands.answer(command, out, done):
-                    self.tell("kill", command, f"the next run fails: {done.stderr.strip()}")
+                self.run_again(command, out)
+
+    def run_again(self, command, out):
+        """Runs a command that was killed, on the same cache."""
+        try:
+            done = self.commands.run(command, out)
+        except subprocess.TimeoutExpired:
+            self.tell("hang", command, "the next run does not end")
+            return
+        if done.returncode or not self.commands.answer(command, out, done):
+            self.tell("kill", command, f"the next run fails: {done.stderr.strip()}")
 
     def calls(self):
         for command in self.commands.commands:
