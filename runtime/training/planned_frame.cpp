@@ -32,8 +32,8 @@ variable_list PlannedStep::Frame::backward(std::size_t part, variable_list&& gra
     if (part == 0) gradients = begin(std::move(gradients));
     if (by_original_.empty()) {
         Result<BackwardPartDone> done = [&] {
-            const NotEvicted unseen = step_->not_evicted(gradients);
             const InBackward now(*step_);
+            const NotEvicted unseen = step_->not_evicted(gradients);
             try {
                 return step_->executor_.backward_part(number_, std::move(gradients));
             } catch (...) {

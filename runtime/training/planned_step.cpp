@@ -153,7 +153,12 @@ void PlannedStep::give_open_forwards_up() {
 NotEvicted PlannedStep::not_evicted(const std::vector<at::Tensor>& read) const {
     if (RoomMaker* eviction = eviction_on(*device_)) {
         eviction->keep(read);
+        eviction->keep(executor_.states());
         eviction->changes(buffers_);
+        if (in_backward_ && takes_gradients_) {  // this backward updates parameters, or adds to sums
+            eviction->changes(tensors_);
+            eviction->changes(executor_.states());
+        }
     }
     return {*device_, {}, "a planned step"};
 }

@@ -1,14 +1,17 @@
 """Optimizers under online eviction: their states are kept from the first step on, and their temporary tensors
 are evicted one by one."""
 
+import gc
 import unittest
 
 import torch
 from torch import nn
 
+import models
 import rematlas
 from evict_models import data
 from evicted import SAME, Course, expect_as_eager
+from rematlas.compiled.memory import other_bytes
 from rematlas.library import ops
 
 O = torch.optim  # noqa: E741
@@ -94,6 +97,94 @@ class Updates(unittest.TestCase):
             self.assertGreater(context.status().evictions, 0)
             for one, other in zip(found, expected):
                 self.assertTrue(torch.equal(one, other))
+
+
+def feed_forward(seed):
+    torch.manual_seed(seed)
+    layers = [
+        layer
+        for _ in range(4)
+        for layer in (nn.Linear(256, 512), nn.GELU(), nn.Linear(512, 256), nn.LayerNorm(256))
+    ]
+    return nn.Sequential(*layers).to(models.DEVICE)
+
+
+class PlannedUpdates(unittest.TestCase):
+    """A module is planned with its updates. Another module has a budget in bytes that no plan keeps, so that
+    online eviction is in force in all steps of the program."""
+
+    STEPS = 8
+
+    def beside(self, room):
+        """Returns a module whose steps run under eviction, and a function that trains it."""
+        module = feed_forward(1)
+        if room:
+            device = str(torch.empty(0, device=models.DEVICE).device)
+            gc.collect()
+            rematlas.apply(module, other_bytes([], [], device) + room, config=models.by_moves())
+
+        def train(number):
+            module(data(50 + number, 512, 256)).square().mean().backward()
+            module.zero_grad()
+            if room:
+                rematlas.status(module).wait()
+
+        return module, train
+
+    def expect_same(self, train, room):
+        plain, ours = train(0), train(room)
+        self.assertEqual(plain[0], ours[0])
+        for one, other in zip(plain[1].parameters(), ours[1].parameters()):
+            self.assertTrue(torch.equal(one, other))
+        self.assertEqual(rematlas.status(ours[1]).updates, "during backward")
+        self.assertGreater(rematlas.status(ours[2]).eviction.evictions, 100)
+
+    def test_results_of_earlier_parameters_are_not_computed_from_later_ones(self):
+        def train(room):
+            module = feed_forward(0)
+            optimizer = torch.optim.AdamW(module.parameters(), 1e-2, fused=True)
+            if room:
+                rematlas.apply(module, "100%", optimizer=optimizer, accumulate=1, config=models.by_moves())
+            beside, train_beside = self.beside(room)
+            found = []
+            for number in range(self.STEPS):
+                train_beside(number)
+                module.eval()
+                with torch.no_grad():
+                    results = [module(data(100 + 10 * number + i, 512, 256)) * 1.5 for i in range(4)]
+                module.train()
+                module(data(number, 16, 256)).square().mean().backward()
+                optimizer.step()
+                optimizer.zero_grad()
+                found.append([result.sum().item() for result in results])
+                if room:
+                    rematlas.status(module).wait()
+            return found, module, beside
+
+        self.expect_same(train, 10 << 20)
+
+    def test_states_of_the_optimizer_stay(self):
+        def train(room):
+            beside, train_beside = self.beside(room)
+            for number in range(4):
+                train_beside(number)
+            module = feed_forward(0)
+            optimizer = torch.optim.AdamW(module.parameters(), 1e-2, fused=True)
+            if room:
+                rematlas.apply(module, "100%", optimizer=optimizer, accumulate=1, config=models.by_moves())
+            losses = []
+            for number in range(self.STEPS):
+                loss = module(data(number, 16, 256)).square().mean()
+                loss.backward()
+                optimizer.step()
+                optimizer.zero_grad()
+                losses.append(loss.item())
+                if room:
+                    rematlas.status(module).wait()
+                train_beside(number)
+            return losses, module, beside
+
+        self.expect_same(train, 10 << 20)
 
 
 if __name__ == "__main__":
