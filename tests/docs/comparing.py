@@ -2,8 +2,10 @@
 
 Words, counts and numbers of bytes must be equal. Numbers that differ between machines are not compared:
 times, percentages, speeds, and numbers with a decimal point that do not count bytes. A peak after an overhead
-(`x1.04, 15.3 GiB`) is not compared either, because a search with a time limit has found it. A line `...` on
-the page stands for any number of lines. Empty lines, and the number of spaces between words, do not matter.
+(`x1.04, 15.3 GiB`) is not compared either, because a search with a time limit has found it, nor is the peak
+of a schedule (`15.3 GiB of a budget`); of a peak that was predicted and measured, it is compared whether the
+two are equal. A line `...` on the page stands for any number of lines. Empty lines, and the number of spaces
+between words, do not matter.
 """
 
 import dataclasses
@@ -17,6 +19,8 @@ TIME = r"(?:ns|us|µs|μs|ms|s|min|h|d|nanoseconds?|microseconds?|milliseconds?|
 # The order matters: text that one pattern has matched is not tried with later patterns.
 PATTERNS = (
     ("answer", re.compile(rf"(?<![\w.])x\d+(?:\.\d+)?, {NUMBER} ?{BYTES}(?![\w/])")),
+    ("peak", re.compile(rf"{NUMBER} ?{BYTES}(?= of a budget)")),
+    ("met", re.compile(rf"(?P<predicted>{NUMBER} ?{BYTES}) predicted, (?P=predicted) measured")),
     ("version", re.compile(r"\b\d+\.\d+\.\d+[\w.+]*")),
     ("speed", re.compile(rf"{NUMBER} ?[A-Za-z]+/s(?:ec|econd)?\b")),
     ("bytes", re.compile(rf"{NUMBER} ?{BYTES}(?![\w/])")),

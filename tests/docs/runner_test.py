@@ -126,10 +126,13 @@ class Comparing(unittest.TestCase):
         self.assert_same("loss 2.3026, rate 1e-05", "loss 7.1, rate 3e-04")
         self.assert_same("to the host at 24.1 GB/s", "to the host at 9 GB/s")
         self.assert_same("t4   16 GiB   x1.04, 15.3 GiB", "t4   16 GiB   x1.1, 15.0 GiB")
+        self.assert_same("peak 405 MiB of a budget of 406 MiB", "peak 404 MiB of a budget of 406 MiB")
+        self.assert_same("2 MiB predicted, 2 MiB measured", "1 MiB predicted, 1 MiB measured")
 
     def test_words_bytes_and_counts_do_not(self):
         self.assert_other("status feasible", "status optimal")
-        self.assert_other("peak 405 MiB of a budget of 406 MiB", "peak 404 MiB of a budget of 406 MiB")
+        self.assert_other("peak 405 MiB of a budget of 406 MiB", "peak 405 MiB of a budget of 407 MiB")
+        self.assert_other("2 MiB predicted, 2 MiB measured", "2 MiB predicted, 3 MiB measured")
         self.assert_other("93.7 MiB of it resident", "93.8 MiB of it resident")
         self.assert_other("(213157888 bytes)", "(213157889 bytes)")
         self.assert_other("735 ops on 986 tensors", "736 ops on 986 tensors")
