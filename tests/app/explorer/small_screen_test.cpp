@@ -1,6 +1,7 @@
 // Tests the window at 800x600 pixels: at its first start, and at a second start with the settings that were
 // stored.
 #include <QAbstractButton>
+#include <QApplication>
 #include <QHeaderView>
 #include <QLabel>
 #include <QScreen>
