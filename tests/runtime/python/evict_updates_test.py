@@ -122,6 +122,7 @@ class PlannedUpdates(unittest.TestCase):
             device = str(torch.empty(0, device=models.DEVICE).device)
             gc.collect()
             rematlas.apply(module, other_bytes([], [], device) + room, config=models.by_moves())
+            self.addCleanup(rematlas.remove, module)  # ends the eviction
 
         def train(number):
             module(data(50 + number, 512, 256)).square().mean().backward()
