@@ -116,9 +116,8 @@ class CommandLines:
     def __init__(self, files, options):
         self.files, self.options = files, options
         self.random = random.Random(options.seed)
-        self.counts, self.bad, self.told = collections.Counter(), collections.Counter(), 0
+        self.counts, self.bad = collections.Counter(), collections.Counter()
         listed = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True).stdout
-        listed = listed.split("Subcommands:")[-1].split("SUBCOMMANDS:")[-1]
         names = re.findall(r"^  ([a-z]+)  ", listed, re.MULTILINE)
         self.commands = {name: self.options_of(name) for name in names if name not in LEFT_OUT}
 

@@ -87,8 +87,8 @@ class PinCheck {
         if (pin_.kind == PinKind::keep) ops_.insert(id);
     }
 
-    /// Of the inputs of a forward or loss op, records those whose maker is not in the same matched module as
-    /// the op. Other ops are ignored.
+    /// Records the inputs of a forward or loss op that were made outside of the op's matched module. Does
+    /// nothing for other ops.
     void see_what_leaves(OpId id) {
         const Op& op = graph_.ops[id];
         if (op.phase != Phase::forward && op.phase != Phase::loss) return;

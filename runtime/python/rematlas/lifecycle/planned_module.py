@@ -363,7 +363,7 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
         """Returns the bytes of parameters, buffers, gradients and missing states during the optimizer's own
         step; 0 if no plan can take over the updates before steps have been watched."""
         missing = 0 if self.updates is None else self.updates.missing_bytes()
-        return missing and missing + sum(map(in_blocks, self.state.watch.tensors_of_step()))
+        return 0 if missing == 0 else missing + sum(map(in_blocks, self.state.watch.tensors_of_step()))
 
     # Questions and requests of `api`.
 

@@ -67,8 +67,10 @@ class Planning(Unplanned):
         """Returns why the step is not planned together with the updates, or what the user can announce for
         that; empty without an optimizer."""
         updates = self.owner.updates
-        if updates is None or updates.is_declared:
-            return "" if updates is None else updates.refused_for_good
+        if updates is None:
+            return ""
+        if updates.is_declared:
+            return updates.refused_for_good
         return "give accumulate=1 if exactly one backward comes before each step, or clip_norm= or scaler="
 
     def conclude_infeasible(self) -> None:

@@ -24,7 +24,7 @@ class UpdateRule:
         self.optimizer = optimizer
         self.accumulate = accumulate or 1  # the number of backwards before each step
         # Whether the user has announced what comes before the optimizer's steps.
-        self.is_announced = not (accumulate is clip_norm is scaler is None)
+        self.is_announced = any(said is not None for said in (accumulate, clip_norm, scaler))
         self.clip_norm = clip_norm
         self.scaler = scaler
 
