@@ -95,11 +95,9 @@ json InfeasibleAnswer::dominant_json() const {
         out["op"] = {{"id", answer_.op.value},
                      {"name", graph_.ops[answer_.op].name},
                      {"module", graph_.ops[answer_.op].module}};
-    for (const TensorId t : answer_.dominant) {
-        if (out["tensors"].size() == 10) break;
+    for (const TensorId t : answer_.dominant)
         out["tensors"].push_back(
             {{"id", t.value}, {"name", graph_.tensors[t].name}, {"bytes", graph_.tensors[t].bytes.value}});
-    }
     return out;
 }
 
@@ -131,6 +129,7 @@ json InfeasibleAnswer::as_json() const {
             {"needed_bytes", answer_.needed.value},
             {"missing_bytes", std::max<std::int64_t>(0, (answer_.needed - outcome_.budget).value)},
             {"proven", answer_.proven},
+            {"class", to_string(answer_.over)},
             {"reason", answer_.reason.empty() ? json(nullptr) : json(answer_.reason)},
             {"under_pins_bytes", bytes_or_null(answer_.under_pins)},
             {"without_pins_bytes", bytes_or_null(answer_.without_pins)},

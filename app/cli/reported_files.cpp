@@ -67,15 +67,17 @@ Result<void> ReportedFiles::take_graph(const std::string& path, Result<Graph> gr
 }
 
 Result<void> ReportedFiles::find_graph(const std::string& first) {
+    if (graph_ && !asked_graph_.empty())
+        if (const Result<void> same = take_graph(asked_graph_, read_graph(asked_graph_)); !same) return same;
     if (graph_) return check_one_graph();
     if (!schedules_.empty()) {
         const auto& [path, schedule] = schedules_.front();
-        Result<Graph> graph = graph_for(schedule, path, graph_path_);
+        Result<Graph> graph = graph_for(schedule, path, asked_graph_);
         if (!graph) return graph.error();
         graph_ = graph.take();
         return check_one_graph();
     }
-    Result<std::optional<Graph>> graph = graph_if_known(sweeps_.front().second, first, graph_path_);
+    Result<std::optional<Graph>> graph = graph_if_known(sweeps_.front().second, first, asked_graph_);
     if (!graph) return graph.error();
     graph_ = graph.take();
     return check_one_graph();

@@ -21,8 +21,8 @@ namespace rematlas {
 /// The contents of the files that a command line names, in the order of the command line.
 class ReportedFiles {
   public:
-    /// `graph_path` is the graph's file if the user named one, else empty.
-    explicit ReportedFiles(std::string graph_path) : graph_path_(std::move(graph_path)) {}
+    /// `asked_graph` is the graph's file if the user named one with --graph, else empty.
+    explicit ReportedFiles(std::string asked_graph) : asked_graph_(std::move(asked_graph)) {}
 
     /// Reads the files. Fails if a file cannot be read or has another kind, or if the files belong to several
     /// graphs.
@@ -34,15 +34,15 @@ class ReportedFiles {
   private:
     Result<void> read_one(const std::string& path);
     Result<void> take_graph(const std::string& path, Result<Graph> graph);
-    /// Finds the graph if no file contained it. Reads the file that the user named with --graph. Without
-    /// --graph, searches the folder of the first schedule (or of the first sweep if there are no schedules)
+    /// Reads the file that the user named with --graph. Without --graph, and if no file contained the graph,
+    /// searches the folder of the first schedule (or of the first sweep if there are no schedules)
     /// for the graph with the digest that the schedule or sweep names.
     Result<void> find_graph(const std::string& first);
     /// Fails if a file belongs to another graph than the others. The errors name the file.
     Result<void> check_one_graph() const;
 
-    std::string graph_path_;  ///< the path after --graph; without --graph, the path of the graph that was
-                              ///< read
+    std::string asked_graph_;
+    std::string graph_path_;  ///< the first file that contained the graph
     std::optional<Graph> graph_;
     std::vector<std::pair<std::string, Schedule>> schedules_;
     std::vector<std::pair<std::string, Sweep>> sweeps_;

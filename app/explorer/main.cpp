@@ -39,10 +39,13 @@ void drop_remarks(QtMsgType type, const QMessageLogContext&, const QString& mess
     if (type == QtFatalMsg) std::abort();
 }
 
+[[gnu::constructor(101)]] void begin() {
+    rematlas::end_with_a_line_at_limits();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    rematlas::end_with_a_line_at_limits();
     qInstallMessageHandler(drop_remarks);
     const bool no_display = without_display();
     if (no_display || (asks_for_screenshot(argc, argv) && qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM"))) {

@@ -91,8 +91,12 @@ std::int64_t range_of(c10::ScalarType dtype) {
             return 256;
         case c10::ScalarType::Short:
             return 32768;
+        case c10::ScalarType::UInt16:
+            return 65536;
         case c10::ScalarType::Int:
             return std::int64_t{1} << 31;
+        case c10::ScalarType::UInt32:
+            return std::int64_t{1} << 32;
         case c10::ScalarType::Bool:
             return 2;
         default:

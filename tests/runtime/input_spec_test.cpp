@@ -25,9 +25,9 @@ TEST(InputSpec, ReadsTypeShapeAndBound) {
 }
 
 TEST(InputSpec, WritesWhatItReads) {
-    for (const char* text :
-         {"f32[8,3,224,224]", "i64[8,256]<4096", "bf16[1]", "bool[2,2]", "u8[3]<256", "int:3", "int:-7",
-          "float:0.5", "float:1e+20", "bool:true", "bool:false", "str:mean", "str:", "none"}) {
+    for (const char* text : {"f32[8,3,224,224]", "i64[8,256]<4096", "bf16[1]", "bool[2,2]", "u8[3]<256",
+                             "u16[3]<65536", "u32[3]<4294967296", "int:3", "int:-7", "float:0.5",
+                             "float:1e+20", "bool:true", "bool:false", "str:mean", "str:", "none"}) {
         const Result<InputSpec> spec = parse_input_spec(text);
         ASSERT_TRUE(spec) << spec.error().message;
         EXPECT_EQ(to_string(*spec), text);
@@ -53,6 +53,8 @@ TEST(InputSpec, SaysWhatIsWrongInOneLine) {
                              "int:3 ",
                              "i64[2]<0",
                              "i8[2]<300",
+                             "u16[2]<65537",
+                             "u32[2]<4294967297",
                              "i64[2]<",
                              "f32[9999999999999999999]",
                              "f32[1048576,1048576,1048576]"}) {

@@ -54,6 +54,17 @@ TEST(NumberFunctions, AShiftBeyond64BitsIsRefused) {
     EXPECT_EQ(computed("_operator.rshift", -1, kLargest), -1);
 }
 
+TEST(NumberFunctions, NaNIsUnequalToAndUnorderedWithEveryNumber) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const auto holds = [&](const char* target) {
+        return number_function(target)->compute({nan, 1.0}).toBool();
+    };
+    EXPECT_TRUE(holds("_operator.ne"));
+    for (const char* target :
+         {"_operator.eq", "_operator.lt", "_operator.le", "_operator.gt", "_operator.ge"})
+        EXPECT_FALSE(holds(target)) << target;
+}
+
 TEST(NumberFunctions, AnUnknownFunctionIsNone) {
     EXPECT_EQ(number_function("_operator.matmul"), nullptr);
 }

@@ -26,6 +26,7 @@ QString command_of(const SolveRequest& request, Bytes budget) {
             .arg(std::chrono::duration_cast<std::chrono::milliseconds>(request.limits.time).count())
             .arg(request.limits.threads)
             .arg(request.limits.gap, 0, 'g', 12);
+    flags += QStringLiteral(" --seed %1").arg(request.limits.seed);
     for (const Pin& pin : request.pins)
         flags += " --pin " + shell_word(told(pin.pattern) + "=" + told(to_string(pin.kind)));
     QString links;
@@ -47,11 +48,28 @@ QString command_of(const SolveRequest& request, Bytes budget) {
            "\"$d/found.schedule.json\"; else cat \"$d/answer.json\"; fi; exit $code";
 }
 
+std::int32_t read_id(const Fields& of, std::size_t count) {
+    const std::int64_t id = of.integer("id");
+    if (id < 0 || id >= static_cast<std::int64_t>(count))
+        of.fail("the graph has no id " + std::to_string(id));
+    return static_cast<std::int32_t>(id);
+}
+
 std::optional<Bytes> bytes_if_told(const Fields& answer, const char* key) {
     return answer.has(key) ? std::optional(Bytes(answer.integer(key))) : std::nullopt;
 }
 
-Result<Outcome> infeasible_from(const QByteArray& text, Bytes budget, const std::string& host) {
+/// Adds the op that needs the most memory, and the tensors that are held then. Throws FieldError if `graph` has
+/// no such op or tensor.
+void read_place(const Fields& answer, const Graph& graph, Infeasible& none) {
+    const Fields place(answer.at("dominant"), "dominant");
+    if (place.has("op")) none.op = OpId(read_id(Fields(place.at("op"), "op"), graph.ops.size()));
+    for (const nlohmann::json& tensor : place.array("tensors"))
+        none.dominant.emplace_back(read_id(Fields(tensor, "tensors"), graph.tensors.size()));
+}
+
+Result<Outcome> infeasible_from(const QByteArray& text, const Graph& graph, Bytes budget,
+                                const std::string& host) {
     const Result<nlohmann::json> parsed = parse_json(text.toStdString(), host);
     if (!parsed) return parsed.error();
     try {
@@ -61,6 +79,9 @@ Result<Outcome> infeasible_from(const QByteArray& text, Bytes budget, const std:
         Infeasible none;
         none.needed = Bytes(answer.integer("needed_bytes"));
         none.proven = answer.boolean_or("proven", false);
+        none.over = schedule_class_from(answer.text_or("class", "")).value_or(none.over);
+        none.reason = answer.text_or("reason", "");
+        read_place(answer, graph, none);
         none.smallest_found = bytes_if_told(answer, "smallest_found_bytes");
         none.under_pins = bytes_if_told(answer, "under_pins_bytes");
         none.without_pins = bytes_if_told(answer, "without_pins_bytes");
@@ -103,7 +124,7 @@ Result<Outcome> solve_there(const RemoteHost& host, const LoadedGraph& graph, co
                                                   QByteArray::fromStdString(graph.text), request.limits.stop);
     if (!answer) return answer.error();
     if (answer->exit == 0) return schedule_from(answer->out, graph, request, *budget, name);
-    if (answer->exit == is_infeasible) return infeasible_from(answer->out, *budget, name);
+    if (answer->exit == is_infeasible) return infeasible_from(answer->out, graph.graph, *budget, name);
     if (answer->exit == no_such_program)
         return Error{name + ": the program rematlas is not in the PATH of that machine; install it there"};
     const std::string said = answer->err.trimmed().right(500).toStdString();

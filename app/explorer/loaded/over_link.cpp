@@ -5,8 +5,11 @@ namespace {
 
 OverLink judged(const LoadedSchedule& schedule, Nanoseconds time) {
     OverLink over{.time = time, .overhead = schedule.graph->flat.overhead_of(time.value), .waits = time};
-    for (const Step& step : schedule.schedule.steps)
-        if (step.runs()) over.waits -= schedule.graph->graph.ops[step.op()].time;
+    for (const Step& step : schedule.schedule.steps) {
+        if (!step.runs()) continue;
+        const Op& op = schedule.graph->graph.ops[step.op()];
+        if (!op.collective) over.waits -= op.time;
+    }
     return over;
 }
 

@@ -13,7 +13,8 @@ namespace rematlas::explorer {
 struct OverLink {
     Nanoseconds time;
     double overhead = 1;
-    Nanoseconds waits;  ///< time in which the device runs nothing and waits for copies or host runs
+    Nanoseconds waits;  ///< time in which the device computes nothing: it waits for copies, for host runs or
+                        ///< for collectives
 };
 
 /// Returns the times over the plan's own links.

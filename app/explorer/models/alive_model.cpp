@@ -73,7 +73,7 @@ void AliveModel::sum_by_module() {
     for (const Row& row : rows_) {
         Row& sum = sums[module_of(row)];
         sum.bytes += row.bytes;
-        ++sum.tensors;
+        if (row.kind == Row::Kind::tensor) ++sum.tensors;
     }
     rows_.clear();
     for (auto& [module, sum] : sums) {

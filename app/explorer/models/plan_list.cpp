@@ -76,10 +76,19 @@ QString key_of(const Schedule& schedule) {
         bytes += step.kind == StepKind::free ? "-" : step.kind == StepKind::fetch ? "+" : "";
         bytes += std::to_string(step.id);
     }
-    if (schedule.links)
+    if (schedule.links) {
+        const Links& links = *schedule.links;
         for (const double speed :
-             {schedule.links->to_host_bytes_per_second, schedule.links->to_device_bytes_per_second})
+             {links.to_host_bytes_per_second, links.to_device_bytes_per_second,
+              links.to_host_contended_bytes_per_second, links.to_device_contended_bytes_per_second})
             bytes += " over " + std::to_string(speed);
+        bytes += " after " + std::to_string(links.copy_latency.value);
+    }
+    for (const Pin& pin : schedule.pins) bytes += " pin " + to_string(pin);
+    for (const TensorId home : schedule.homes.on_host) bytes += " home " + std::to_string(home.value);
+    for (const TensorId stays : schedule.homes.stays) bytes += " stays " + std::to_string(stays.value);
+    if (schedule.homes.cyclic) bytes += " cyclic";
+    if (schedule.addresses) bytes += " in " + std::to_string(schedule.addresses->arena.value);
     return text(sha256(bytes)).left(16);
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
 #include <map>
 
 namespace rematlas::exported {
@@ -101,11 +102,11 @@ IValue shift_right(const Arguments& of) {
     return whole(of[0]) >> std::min<std::int64_t>(shift_of(of[1]), 63);
 }
 
-/// Returns a negative number, zero or a positive number for less, equal or greater. Integers are compared
-/// without floating point.
-int order(const Arguments& of) {
-    if (both_whole(of)) return (whole(of[0]) > whole(of[1])) - (whole(of[0]) < whole(of[1]));
-    return (real(of[0]) > real(of[1])) - (real(of[0]) < real(of[1]));
+/// Compares two numbers as Python does: a NaN is neither less than, equal to nor greater than a number. Integers
+/// are compared without floating point.
+std::partial_ordering order(const Arguments& of) {
+    if (both_whole(of)) return whole(of[0]) <=> whole(of[1]);
+    return real(of[0]) <=> real(of[1]);
 }
 IValue larger(const Arguments& of) {
     return order(of) < 0 ? of[1] : of[0];

@@ -509,6 +509,9 @@ TEST_F(CommandLine, report_tells_the_figures_of_check_and_writes_nothing_on_a_sc
     expect_error(
         run("report " + file("g.graph.json") + " " + file("other.graph.json") + " -o " + file("n.html")), 2,
         "a report is on one graph");
+    expect_error(run("report " + file("g.graph.json") + " --graph " + file("other.graph.json") + " -o " +
+                     file("n.html")),
+                 2, "other.graph.json: is of another graph");
     json broken = json::parse(slurp(file("s.schedule.json")));
     broken["steps"].erase(0);
     ASSERT_TRUE(write_file(file("s.schedule.json"), broken.dump()));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <QSignalSpy>
+#include <algorithm>
 
 namespace rematlas::explorer {
 namespace {
@@ -57,6 +58,30 @@ TEST(PlanList, PlansOfOtherBudgetsSolversOrStepsAreOthers) {
         other.steps = {step};
         EXPECT_NE(key, key_of(other)) << to_string(step.kind);
     }
+}
+
+TEST(PlanList, PlansWithOtherPinsHomesLinksOrArenasAreOthers) {
+    std::vector<QString> keys{key_of(schedule(1))};
+    const auto add_changed = [&](const auto& change) {
+        Schedule other = schedule(1);
+        change(other);
+        keys.push_back(key_of(other));
+    };
+    add_changed([](Schedule& s) { s.pins = {{"blocks.0", PinKind::keep}}; });
+    add_changed([](Schedule& s) { s.pins = {{"blocks.0", PinKind::recompute}}; });
+    add_changed([](Schedule& s) { s.homes.on_host = {TensorId(0)}; });
+    add_changed([](Schedule& s) { s.homes = {.on_host = {TensorId(0)}, .stays = {TensorId(0)}}; });
+    add_changed([](Schedule& s) { s.homes = {.on_host = {TensorId(0)}, .cyclic = true}; });
+    add_changed([](Schedule& s) { s.links = Links{.to_host_bytes_per_second = 1e9}; });
+    add_changed([](Schedule& s) {
+        s.links = Links{.to_host_bytes_per_second = 1e9, .to_host_contended_bytes_per_second = 5e8};
+    });
+    add_changed(
+        [](Schedule& s) { s.addresses = Addresses{.alignment = 64, .arena = Bytes(640), .offsets = {}}; });
+    const std::size_t all = keys.size();
+    std::sort(keys.begin(), keys.end());
+    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+    EXPECT_EQ(keys.size(), all);
 }
 
 TEST(PlanList, GoesBackAndForwardThroughWhatWasShown) {

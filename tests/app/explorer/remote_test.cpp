@@ -54,14 +54,27 @@ TEST_F(RemoteSolves, ItsGraphIsOpenedAndItsSolversAnswer) {
 
 TEST_F(RemoteSolves, ABudgetTooSmallIsToldAsOfThisMachine) {
     use_rematlas();
-    open(there(write_chain(folder, 8)));
-    ASSERT_TRUE(session().graph());
-    QString headline;
+    const QString graph = write_chain(folder, 8);
+    std::vector<NoScheduleReport> reports;
     QObject::connect(&session().solver, &SolveController::infeasible, window.get(),
-                     [&](const NoScheduleReport& report) { headline = report.headline; });
-    session().solve_for(Bytes(1000));
-    ASSERT_TRUE(eventually([&] { return !headline.isEmpty() && idle(); }));
-    EXPECT_TRUE(headline.contains("No schedule fits")) << headline.toStdString();
+                     [&](const NoScheduleReport& report) { reports.push_back(report); });
+    for (const QString& path : {graph, there(graph)}) {
+        open(path);
+        ASSERT_TRUE(session().graph());
+        const std::size_t before = reports.size();
+        session().solve_for(Bytes(1000));
+        ASSERT_TRUE(eventually([&] { return reports.size() > before && idle(); }));
+    }
+    const NoScheduleReport &here = reports.front(), &there = reports.back();
+    EXPECT_TRUE(there.headline.contains("No schedule fits")) << there.headline.toStdString();
+    EXPECT_EQ(there.headline, here.headline);
+    EXPECT_FALSE(there.dominant.empty());
+    EXPECT_EQ(there.dominant, here.dominant);
+    EXPECT_EQ(there.op, here.op);
+    EXPECT_EQ(there.place, here.place);
+    EXPECT_EQ(there.heaviest, here.heaviest);
+    EXPECT_EQ(there.rest, here.rest);
+    EXPECT_EQ(there.over, here.over);
 }
 
 TEST_F(RemoteSolves, WhatIsMissingThereIsToldWithWhatToDo) {

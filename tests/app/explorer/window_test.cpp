@@ -545,9 +545,16 @@ TEST_F(Windows, TheTableOfWhatIsInMemoryFollowsTheCursorAndFindsThePeak) {
     EXPECT_TRUE(child<QLabel>("alive_headline")->text().startsWith("Peak"));
     EXPECT_GT(view->model().rowCount(), tensors);
     std::int64_t sum = 0;
-    child<QToolButton>("alive_by_module")->setChecked(true);
+    int tensors_at_peak = 0, of_modules = 0;
     for (int row = 0; row < view->model().rowCount(); ++row)
+        tensors_at_peak += view->model().tensor_at(row).valid();
+    child<QToolButton>("alive_by_module")->setChecked(true);
+    for (int row = 0; row < view->model().rowCount(); ++row) {
         sum += view->model().index(row, AliveModel::bytes).data(AliveModel::sort_role).toLongLong();
+        const QString held = view->model().index(row, AliveModel::why).data().toString();
+        of_modules += held.section(' ', 0, 0).toInt();
+    }
+    EXPECT_EQ(of_modules, tensors_at_peak) << "a workspace is no tensor of its module";
     EXPECT_EQ(Bytes(sum), view->model().total()) << "modules add up to the same";
     window->session().close();
     EXPECT_EQ(view->model().rowCount(), 0);

@@ -48,6 +48,18 @@ class Acts:
         os.mkdir(self.path)
 
 
+class ModelOutput(collections.OrderedDict):
+    """A class with the name of a class of transformers."""
+
+    def __post_init__(self):
+        os.mkdir(self.path)
+
+
+@dataclasses.dataclass
+class NamedLikeOutputs(ModelOutput):
+    path: str
+
+
 class Counts(dict):
     def __setitem__(self, key, value):
         os.mkdir(value)
@@ -101,7 +113,7 @@ class TrustTest(unittest.TestCase):
         self.assertFalse(os.path.exists(self.mark))
 
     def test_nothing_is_constructed_that_acts(self):
-        for name in (b"Acts", b"Counts"):
+        for name in (b"Acts", b"NamedLikeOutputs", b"Counts"):
             call = b"\x80\x02c" + __name__.encode() + b"\n" + name + b"\n(V" + self.mark.encode() + b"\ntR."
             plan = with_template(self.planned(Pair), call)
             module = rematlas.apply(Returns(Pair), plan=plan, on_refuse="raise")

@@ -15,6 +15,7 @@ import torch
 
 CONTAINERS = (tuple, list, dict, set, frozenset, complex, slice, range, collections.OrderedDict)
 OF_TORCH = (torch.dtype, torch.layout, torch.memory_format)
+OF_LIBRARIES = ("builtins", "collections", "transformers.utils.generic", "diffusers.utils.outputs")
 ACTING = ("__new__", "__setattr__", "__del__")  # methods that run when an object is made or ends
 
 
@@ -51,10 +52,10 @@ def loads(text: bytes):
 
 
 def class_of_result(module: str, name: str):
-    """Returns a class of which a forward's return value may consist, if a file names it: a dataclass or a
-    ModelOutput of transformers, a named tuple, an enumeration, a dictionary, or a plain container. Making an
-    object of such a class runs no code of its author. The class must be in a module that the program has
-    imported. Raises pickle's UnpicklingError for everything else, such as a function."""
+    """Returns a class of which a forward's return value may consist, if a file names it: a dataclass, an
+    output of transformers or diffusers, a named tuple, an enumeration, a dictionary, or a plain container.
+    Making an object of such a class runs no code of its author. The class must be in a module that the
+    program has imported. Raises pickle's UnpicklingError for everything else, such as a function."""
     found = sys.modules.get(module)
     for part in name.split("."):
         found = vars(found).get(part) if hasattr(found, "__dict__") else None
@@ -68,6 +69,12 @@ def class_of_result(module: str, name: str):
     )
 
 
+def is_of_libraries(base: type) -> bool:
+    """Says whether a base class of results is of Python, or of a library whose class only checks and keeps
+    the values that it is given."""
+    return base.__module__ in OF_LIBRARIES
+
+
 def is_harmless(kind: type) -> bool:
     """Says whether making an object of the class only keeps the values that it is given."""
     if issubclass(kind, enum.Enum):
@@ -78,6 +85,6 @@ def is_harmless(kind: type) -> bool:
     if issubclass(kind, tuple):
         return kind.__bases__ == (tuple,) and hasattr(kind, "_fields") and hasattr(kind, "_make")
     if dataclasses.is_dataclass(kind):
-        is_of_transformers = any(base.__name__ == "ModelOutput" for base in kind.__mro__[1:])
-        return is_of_transformers or not own & {"__post_init__", *ACTING}
+        own = {name for base in kind.__mro__ if not is_of_libraries(base) for name in vars(base)}
+        return not own & {"__post_init__", *ACTING}
     return issubclass(kind, dict) and not own & {"__init__", "__setitem__", "update", *ACTING}
