@@ -225,7 +225,7 @@ class CallPlan:
         self.reason = why
         self.plan, self.open_steps, self.plans_by_use = None, [], {}
         self.state = Refused(self, room)
-        # The message is about steps of this kind that do not fit: from now on, eviction runs them.
+        # If the bytes of a step are known, the message is about steps that do not fit: eviction runs them.
         self.owner.refusals.tell(why, error, False if self.original.bytes else None)
 
     def begin_planning(self, first, second) -> None:
