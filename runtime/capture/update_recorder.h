@@ -34,7 +34,7 @@ struct UpdateTensor {
     at::Tensor tensor;
 };
 
-/// Some of the update's ops. No other part reads or writes the tensors that these ops write to.
+/// A group of ops of the update. No other part reads or writes the tensors that these ops write to.
 struct UpdatePart {
     std::vector<int> reads, writes;  ///< indices in RecordedUpdate::tensors, ascending; may overlap
     std::vector<OpCall> calls;
@@ -49,8 +49,8 @@ struct RecordedUpdate {
     /// The parts in the order in which they begin, without parts that only count steps.
     std::vector<UpdatePart> parts;
     bool reads_values = false;  ///< whether the program read values of tensors; it got 1 for each
-    /// Ops that return nothing and have no shape function. They are assumed to write to the tensors that they
-    /// declare and to hold no other memory.
+    /// Ops that return nothing and have no shape function, except fused optimizers. They are assumed to write
+    /// to the tensors that they declare and to hold no other memory.
     std::vector<std::string> unknown_kernels;
 };
 

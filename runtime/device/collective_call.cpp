@@ -70,7 +70,8 @@ void CollectiveCall::wait(const torch::jit::Stack& stack, Waits waits) const {
         });
     }
     // Gloo's thread still holds tensors for a moment after the wait has returned, and their memory would be
-    // counted. With `Waits::later`, other ops may have changed the bytes alive and the uses of memory.
+    // counted. With `Waits::later`, only the references to tensors are compared, because other ops may have
+    // changed the bytes alive and the uses of memory.
     const bool at_once = waits == Waits::at_once;
     const auto is_held = [&] {
         return (at_once && CountingAllocator::alive() > alive_before_ + made) ||
