@@ -40,10 +40,10 @@ void set_malloc_limits() {
 /// The largest number of threads that a search during planning starts in addition to the calling thread.
 constexpr int heaps_left_by_threads = 3;
 
-/// Returns the free memory at the end of the calling thread's heap to the system. malloc_trim does not do
-/// that: malloc checks the end of a heap only when a large block next to it is freed. Then starts `others`
-/// new threads, all alive at once, which do the same: a new thread takes over the heap of a thread that has
-/// ended.
+/// Returns the free memory at the end of the calling thread's heap to the system. malloc_trim does not shrink
+/// this heap: malloc checks the end of a heap only when a large block next to it is freed. Then starts
+/// `others` new threads, all alive at once. Each of them takes over the heap of a thread that has ended, and
+/// shrinks it in the same way.
 void shrink_own_heap(int others) {
     void* volatile block = std::malloc(96 << 10);
     std::free(block);

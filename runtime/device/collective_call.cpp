@@ -60,7 +60,9 @@ void CollectiveCall::wait(const torch::jit::Stack& stack, Waits waits) const {
             continue;
         }
         for_each_tensor(stack[i], [&](const at::Tensor& tensor) {
-            if (writes_to_first_argument(op_.schema().name())) return;  // the returned `Work` waits for it
+            if (writes_to_first_argument(op_.schema().name()))
+                return;  // the returned `Work` waits for the
+                         // tensor
             torch::jit::Stack waited{tensor};
             wait.callBoxed(waited);
             if (!is_new(op_) || !tensor.device().is_cpu()) return;

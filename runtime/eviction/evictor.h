@@ -6,12 +6,12 @@
 //     ... any forward, backward and optimizer ...     // never more than 2 GiB alive
 //     evictor.close();                                // makes everything present again
 //
-// When memory is short, storages that ops made while the evictor is open give up their memory; before they
-// are read, their ops run again to restore it. Views, saved variables and handles need no care: they refer to
-// the storage, so they see the restored memory. Two kinds of storages are never evicted: those that were made
-// outside the evictor, and those that no rerun could restore. The latter are gradients once they belong to a
-// parameter, storages that other code reads or writes without calling the dispatcher (`touch`), and results
-// of operators that are not libtorch's own.
+// When memory is short, the evictor frees the memory of storages that ops made while it is open. Before such
+// a storage is read, its ops run again and restore its memory. Views, saved variables and handles need no
+// care: they refer to the storage, so they see the restored memory. Two kinds of storages are never evicted:
+// those that were made outside the evictor, and those that no rerun could restore. The latter are gradients
+// once they belong to a parameter, storages that other code reads or writes without calling the dispatcher
+// (`touch`), and results of operators that are not libtorch's own.
 //
 // An op that writes in place makes a new version of its storage. A rerun of the op first makes the old
 // version in separate memory. When the contents of an outside storage change, for example in an optimizer's

@@ -40,7 +40,7 @@ bool Evictor::can_be_known(const at::Tensor& tensor) const {
                tensor.storage().unsafeGetStorageImpl()->_mutable_data_ptr_no_checks());
 }
 
-/// Returns the id of the tensor's storage in the books; -1 if they do not know the storage.
+/// Returns the id of the tensor's storage in the books; -1 if the storage is not in the books.
 int Evictor::storage_of(const at::Tensor& tensor) const {
     if (!tensor.defined() || !tensor.has_storage()) return -1;
     const c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
