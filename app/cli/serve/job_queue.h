@@ -1,4 +1,4 @@
-// Runs work on threads of its own. As many jobs run at once as the constructor allows; the others wait in
+// Runs jobs on threads of its own. At most `most_at_once` jobs run at the same time; the others wait in
 // order.
 //
 //     JobQueue queue(std::thread::hardware_concurrency());

@@ -207,8 +207,8 @@ void Session::open_journal() {
     if (keeps_plans_) journal.open(journal_path(graph_->path), graph_->graph.sha256);
 }
 
-/// Called when the graph's file has changed. The session file next to it is for plans of the graph that the
-/// graph's file contains. So plans are only written while this is the open graph.
+/// Called when the graph's file has changed. The session file next to it is for plans of the graph in that
+/// file. So plans are written only while that file contains the open graph.
 void Session::follow_file() {
     if (!graph_) return;
     if (watch.state() != GraphWatch::State::same) return journal.open({}, {});
