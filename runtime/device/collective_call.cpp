@@ -60,9 +60,8 @@ void CollectiveCall::wait(const torch::jit::Stack& stack, Waits waits) const {
             continue;
         }
         for_each_tensor(stack[i], [&](const at::Tensor& tensor) {
-            if (writes_to_first_argument(op_.schema().name()))
-                return;  // the returned `Work` waits for the
-                         // tensor
+            // The returned `Work` waits for these tensors.
+            if (writes_to_first_argument(op_.schema().name())) return;
             torch::jit::Stack waited{tensor};
             wait.callBoxed(waited);
             if (!is_new(op_) || !tensor.device().is_cpu()) return;
