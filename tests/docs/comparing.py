@@ -2,10 +2,10 @@
 
 Words, counts and numbers of bytes must be equal. Numbers that differ between machines are not compared:
 times, percentages, speeds, factors (`x2`), and numbers with a decimal point that do not count bytes. Two
-kinds of peaks are not compared either, because a search with a time limit finds them: a peak after an overhead
-(`x1.04, 15.3 GiB`), and the peak of a schedule (`15.3 GiB of a budget`). If the predicted and the measured peak
-are equal on the page, they must be equal in the output, but may be other numbers. A line `...` on the page
-stands for any number of lines. Empty lines, and the number of spaces between words, do not matter.
+kinds of peaks are not compared either, because a search with a time limit finds them: a peak after an
+overhead (`x1.04, 15.3 GiB`), and the peak of a schedule (`15.3 GiB of a budget`). If the predicted and the
+measured peak are equal on the page, they must be equal in the output, but may be other numbers. A line `...`
+on the page stands for any number of lines. Empty lines and the number of spaces between words do not matter.
 """
 
 import dataclasses

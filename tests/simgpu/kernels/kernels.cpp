@@ -90,7 +90,7 @@ struct Draw {
 };
 
 /// Reserves the random numbers of a kernel and returns their position. Reserves as many as a GPU kernel with
-/// one thread for each four elements and at most eight blocks for each multiprocessor.
+/// at most eight blocks of 256 threads for each multiprocessor, whose threads draw four numbers at a time.
 Draw draw_for(const at::Generator& generator, std::int64_t elements) {
     const std::int64_t blocks =
         std::clamp<std::int64_t>((elements + 255) / 256, 1, settings().multiprocessors * 8);
