@@ -29,7 +29,7 @@ class JobQueue {
     enum class Found { nowhere, waiting, running };
 
     explicit JobQueue(std::size_t most_at_once) : most_at_once_(std::max<std::size_t>(1, most_at_once)) {}
-    /// Removes waiting work, asks running work to stop, and waits until it has ended.
+    /// Removes waiting work, asks running work to stop, and waits until the running work has ended.
     ~JobQueue();
     JobQueue(const JobQueue&) = delete;
     JobQueue& operator=(const JobQueue&) = delete;

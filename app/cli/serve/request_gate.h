@@ -52,8 +52,7 @@ class RequestGate {
     std::variant<AdmittedRequest, RefusedRequest> admit(const RequestHead& head) const;
 
   private:
-    /// Says whether the text is the token. How long this takes does not depend on where the first difference
-    /// is.
+    /// Says whether the text is the token. Compares texts of the token's length in constant time.
     bool is_token(std::string_view text) const;
 
     std::string token_;

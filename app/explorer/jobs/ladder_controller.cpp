@@ -42,8 +42,8 @@ LayoutRequest request_for(const BlockView& view) {
 /// ladders shows its block expanded.
 constexpr std::size_t most_ahead = 4;
 
-/// The first picture of a graph has at most this many items, even if more items would fit. It has more items
-/// only if it is the picture of the first level.
+/// The first picture of a graph has at most this many items, even if more items would fit. Only the picture
+/// of the first level may have more.
 constexpr std::size_t most_at_first = 400;
 
 /// Makes the requested ladder, without its layout.

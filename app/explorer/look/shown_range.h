@@ -7,7 +7,7 @@
 
 namespace rematlas::explorer {
 
-/// If the mouse moves less than this (pixels) between press and release, that is a click and no drag.
+/// A gesture is a click, and no drag, if the mouse moves less than this (pixels) from press to release.
 inline constexpr double click_reach = 4;
 
 class ShownRange {

@@ -317,8 +317,8 @@ void Session::show_plan() {
     const int row = plans.shown();
     if (row == PlanList::none || !graph_) return show_prepared(nullptr);
     const PlanRow& plan = plans.plan(row);
-    // If there is no plan yet, nothing is written: a user who only looks at a graph should not get a file
-    // next to it.
+    // If the list has only the step without recomputation, nothing is written: a user who only looks at a
+    // graph should not get a file next to it.
     if (plans.rowCount() > 1) journal.note_shown(plan.key);
     // The next solve obeys the pins of the plan that is shown, until another plan is shown. Pins that the
     // user has set stay.
