@@ -43,8 +43,8 @@ struct FlatGraph {
         std::int64_t saved;
     };
     std::vector<std::int32_t> inplace_begin{0};  ///< per op: index in `inplace`
-    /// The pairs with which ops may run in place. Their inputs are made by ops. An input that is a result can
-    /// be made again.
+    /// An op has no pairs in this list if the input of one of them is a resident, or a result that is made
+    /// only once (but see `with_results_from_host`).
     std::vector<Pair> inplace;
 
     std::vector<std::uint8_t> required;      ///< per op: whether every valid schedule runs it

@@ -195,8 +195,8 @@ class Decomposition {
     }
 
     /// Names a part by the common beginning of its ops' modules; if there is none, by the first and the last
-    /// of these modules. The twin gets the same name. Does nothing if the ops have no modules, or if the part
-    /// is inside the block of their module.
+    /// of these modules. The twin gets the same name. Does nothing if the ops have no modules, or if they are
+    /// placed by their own module (`path_of_`).
     void name_by_content(BlockId id) {
         const std::vector<OpId> ops = all_ops(id);
         const std::string& first = graph_.ops[ops.front()].module;

@@ -92,7 +92,7 @@ class KnownAnswers {
     std::vector<Needed> needed_;
 };
 
-/// Returns the schedule with the largest bound that is known for its question.
+/// Returns `schedule` with its bound raised to the largest bound that is known for its question.
 Schedule with_known_bound(const Graph& graph, const KnownAnswers& known, Schedule schedule);
 
 }  // namespace rematlas

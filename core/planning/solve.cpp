@@ -169,7 +169,7 @@ Result<void> knows_boundary(const Problem& problem, const Solver& solver) {
 }
 
 /// Gives the schedule a bound on all schedules of the class `over` if it has none. If the class has no copies
-/// and `limits.bound_time` is set, also replaces a lower bound.
+/// and `limits.bound_time` is set, also looks for a larger bound.
 void prove_bound(const Problem& problem, Bytes budget, const Limits& limits, ScheduleClass over,
                  Schedule& schedule) {
     if (over > ScheduleClass::any_order) {

@@ -20,8 +20,8 @@ struct Outcome {
 };
 
 /// Runs the solver, checks its schedule with the independent checker, and sets the schedule's other fields.
-/// Errors: the errors of `checked`; a graph with a boundary, if the solver does not support boundaries, if
-/// copies to the host are allowed, or if the graph has queues.
+/// Errors: the errors of `checked`; and for a graph with a boundary: the solver does not support boundaries,
+/// copies to the host are allowed, or the graph has queues.
 Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits,
                       const Progress& progress = {});
 

@@ -185,7 +185,7 @@ class SchedulePainter {
         }
     }
 
-    /// Marks the `free` steps of online eviction, with at most one mark for each point of the picture.
+    /// Marks the `free` steps of online eviction. Two marks are at least one point apart.
     void evictions() {
         constexpr double kHeight = 8;
         const Color color = paper_.of(Decision::recompute);
