@@ -164,7 +164,7 @@ class MomentProgramme {
 
     /// As a function of the price, each choice gives a line, and the bound is the lower envelope of these
     /// lines. The search follows the breakpoints of the envelope: the next price is where the lines of
-    /// `below` and `above` meet.
+    /// `below` and `above` meet, which are the choices at the nearest lower and higher price so far.
     double best_price(MinCut& network, Choice below, Choice above, std::int64_t room, double& best_at,
                       const std::function<bool()>& stop) {
         double best = 0;

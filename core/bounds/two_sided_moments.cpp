@@ -90,7 +90,8 @@ void TwoSidedMoments::add_window_rows(int k) {
                                        fetched_[k][t]);
     }
     for (int t = 0; k < moments() && t < graph_.tensor_count; ++t) {
-        // The rows of a moment's op cover the tensors that this op reads and makes.
+        // The tensors that the next moment's op reads or makes need no row here: the rows of that op cover
+        // them.
         if (kept_[k + 1][t] < 0) continue;
         const Term made = runs_[k][graph_.producer[t]];
         programme_.add_implication(kept_[k + 1][t], kept_[k][t], made, fetched_[k][t]);

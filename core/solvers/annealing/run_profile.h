@@ -232,7 +232,7 @@ class RunProfile {
     mutable std::int32_t over_ = 0;
     mutable std::vector<std::int32_t> unsettled_;  ///< block ids
     std::size_t size_ = 0;
-    std::int64_t end_memory_ = 0;  ///< bytes of residents and results
+    std::int64_t end_memory_ = 0;  ///< bytes at the end: residents, and results that are not away
 
     std::int32_t capacity_ = 64;  ///< greatest number of runs in a block
     std::vector<Place> places_;   ///< by node; node 0 is kEnd

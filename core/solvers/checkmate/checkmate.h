@@ -18,8 +18,8 @@ namespace rematlas {
 struct CheckmateOptions {
     MilpLibrary library = milp_libraries().empty() ? MilpLibrary::highs : milp_libraries().front();
     double gap = 1e-6;  ///< relative gap at which the search ends
-    /// Share of the time for atlas, whose schedule is the start. Atlas gets at most 2 s. For large integer
-    /// programs, it gets 5 times this share, without that limit.
+    /// Share of the time for atlas, from whose schedule the search starts. Atlas gets at most 2 s; but for
+    /// large integer programs it gets 5 times this share, without that limit.
     double warm_up = 0.05;
 };
 

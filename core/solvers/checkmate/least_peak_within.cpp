@@ -17,10 +17,10 @@
 namespace rematlas {
 namespace {
 
-// Shares of the time limit.
+// Shares of the time that is left when the part begins.
 constexpr double kStart = 0.15;        // for the schedule from which the integer program starts
 constexpr double kStartOfLarge = 0.4;  // for this schedule if the integer program is large
-constexpr double kProof = 0.15;        // share of the remaining time, for a bound for any order of the ops
+constexpr double kProof = 0.15;        // for a bound for any order of the ops
 
 constexpr double kPrecision = 1e-3;  // precision of the bisection, as a share of its first interval
 // The search for the schedule to start from may take at most this time multiplied by ops^2.

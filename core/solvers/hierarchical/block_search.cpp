@@ -102,8 +102,8 @@ bool has_choice(const Subproblem& block) {
     return false;
 }
 
-/// The result of a search for a pair of limits. It is also the answer for each tighter pair of limits that
-/// its saved bytes and its peak do not exceed.
+/// The result of a search for a pair of limits. The result also answers each tighter pair of limits that it
+/// keeps.
 struct Answered {
     std::int64_t saved_limit, peak_limit, saved, peak;
 

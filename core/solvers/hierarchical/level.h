@@ -103,8 +103,7 @@ class Level {
         return options(block)[option].backward_peak - interfaces_[block].counted[option];
     }
 
-    /// Returns the blocks of the level that make tensors which the forward part of `block` reads, in
-    /// ascending order.
+    /// Returns the blocks whose tensors the forward part of `block` reads, in ascending order.
     const std::vector<std::int32_t>& makers_of(int block) const { return makers_[block]; }
 
   private:

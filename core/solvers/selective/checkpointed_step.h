@@ -31,8 +31,8 @@ struct CheckpointedStep {
     std::int64_t time = 0, peak = 0;
     std::vector<Step> steps;
     /// By tensor: the moment at which the tensor first dies, the moment at which it is made again, and the
-    /// last moment at which backward reads the tensor that was made again. The last two are -1 if there is
-    /// none.
+    /// last moment at which backward reads the tensor that was made again. The last two are -1 if there is no
+    /// such moment.
     std::vector<std::int32_t> dies, made_again, read_again;
 };
 
