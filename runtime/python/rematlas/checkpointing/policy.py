@@ -23,9 +23,9 @@ def checkpoint_policy(plan, budget=None) -> "SelectivePolicy":
     policy`). The step of a plan is solved again, because selective checkpointing cannot run every schedule.
     `budget`: the budget of the step in bytes, or as a share of its peak without recomputation ("60%"); by
     default the plan's budget. `peak_bytes` and `overhead` of the result are those of the new schedule, and
-    `regions` are the modules to checkpoint. Raises Refused if no schedule for it keeps the budget,
-    and ValueError for other files. Effects of modules (running statistics of BatchNorm) happen once more when
-    the modules are recomputed, as always under checkpointing.
+    `regions` are the modules to checkpoint. Raises Refused if selective checkpointing can run no schedule
+    within the budget, and ValueError for other files. Effects of modules (running statistics of BatchNorm)
+    happen once more when the modules are recomputed, as always under checkpointing.
     """
     return SelectivePolicy(PolicyFile.of(plan, budget))
 
