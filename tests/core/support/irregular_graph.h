@@ -8,7 +8,7 @@
 namespace rematlas {
 
 struct IrregularShape {
-    int forward_ops = 200;  ///< about a third of all ops
+    int forward_ops = 200;  ///< about 30 % of all ops
     double skips =
         0.3;  ///< share of the ops that read a second tensor, too; a third of these ops read any earlier
               ///< tensor, the others one of the last twelve
