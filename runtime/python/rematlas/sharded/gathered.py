@@ -63,8 +63,8 @@ def with_node(args, kwargs):
 
 class GroupInStep:
     """A group of parameters in one step of the own form. `group`: an FSDPParamGroup. `shards`: the parts of
-    its parameters on this rank, made by `Part` where they are trained. `storages`: while the forward of the
-    module runs, (group, position of the whole) by the storage of each whole."""
+    its parameters on this rank; those of trained parameters are results of `Part`. `storages`: while the
+    forward of the module runs, (group, position of the whole) by the storage of each whole."""
 
     def __init__(self, group, shards, storages, histories):
         self.group = group
