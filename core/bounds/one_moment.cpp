@@ -149,7 +149,7 @@ class MomentProgramme {
     }
 
     /// Returns the choice that keeps the fewest bytes with which the step can continue; nothing if stopped.
-    /// Running all ops that can run again is not always that choice, because a rerun may need a tensor that
+    /// This choice does not always rerun every op that can run again, because a rerun may need a tensor that
     /// cannot be made again.
     std::optional<Choice> keep_the_least(MinCut& network, const std::function<bool()>& stop) const {
         for (const Tensor& t : tensors_) network.set_capacity(t.edge, flat_.bytes[t.id]);

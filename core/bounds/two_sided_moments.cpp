@@ -107,8 +107,9 @@ void TwoSidedMoments::add_window_rows(int k) {
 }
 
 // An input row says where a run finds one of its inputs (x[k,o] <= ... and X[k,o] <= ... in the header). An
-// op that is not late (see `late_`) has input rows for X. A late op has them only in two cases, because its
-// reruns have none for x: if no run from moment k on can be a rerun, or if the first run is among these runs.
+// op that is not late (see `late_`) has input rows for X. The reruns of a late op have no input rows for x.
+// So a late op has input rows for X in two cases only: if no run from moment k on can be a rerun, or if the
+// first run is among these runs.
 void TwoSidedMoments::add_rows_from(int k) {
     for (int op = 0; op < graph_.op_count && k < moments(); ++op) {
         const bool with_first = graph_.required[op] && k <= windows_.first[op];

@@ -47,7 +47,8 @@ class CopyRace;
 struct RaceTask {
     /// Chooses the updates that run on the host; null if no update may run there.
     const HostChoice* on_host = nullptr;
-    /// Called when one lane is left; may add a lane that starts from a schedule without copies. May be empty.
+    /// Called once, when one lane is left and the moves have no limit. May add a lane that starts from a
+    /// schedule without copies. May be empty.
     std::function<void(CopyRace& race)> plain_again = {};
     Nanoseconds least_time = {};  ///< a lower bound on the time of all answers
 };

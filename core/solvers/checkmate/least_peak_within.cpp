@@ -132,8 +132,8 @@ class LeastPeakSearch {
         }
     }
 
-    /// Tries to prove, for any order of ops, that no schedule fits the budget of the options, or that no peak
-    /// is smaller than the best peak by more than the gap.
+    /// Tries to prove, for any order of ops, that no schedule fits the budget of the options, or that the
+    /// best peak is within the gap.
     void prove(double share) {
         const auto room = static_cast<double>(best_.peak.value - graph_.resident_bytes);
         const std::int64_t better = best_.peak.value - 1 - static_cast<std::int64_t>(options_.gap * room);

@@ -30,9 +30,9 @@ bool optimizer_is_last(const Graph& graph, const FlatGraph& flat);
 /// follows at once.
 FlatGraph without_optimizer(const Graph& graph, const FlatGraph& flat);
 
-/// Returns `runs` with each required op of the optimizer in its earliest place: after the tensors that it
-/// reads are made, and after all runs that read the tensors that it changes. `on_host`: by op, whether it
-/// runs on the host. `runs` must be executable. Cost: linear.
+/// Returns `runs` with each required op of the optimizer in its earliest place: after the makers of its
+/// inputs, and after all runs that read the tensors that it changes. `on_host`: by op, whether it runs on the
+/// host. `runs` must be executable. Cost: linear.
 std::vector<PlacedRun> with_optimizer(const Graph& graph, const FlatGraph& flat, const RunSequence& runs,
                                       const std::vector<char>& on_host);
 

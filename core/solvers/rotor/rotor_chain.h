@@ -33,7 +33,7 @@ struct RotorWay {
 /// to run a stage, Rockmate many.
 struct RotorStage {
     std::vector<std::int32_t> advance;  ///< ops that make a_i from a_(i-1)
-    std::vector<std::int32_t> first;    ///< ops that the stage must run at its first forward run, beside
+    std::vector<std::int32_t> first;    ///< ops that the stage must run at its first forward run, besides
                                         ///< `advance` or one of the lists of its ways
     std::vector<RotorWay> ways;
 
