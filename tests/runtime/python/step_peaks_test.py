@@ -273,8 +273,8 @@ class TwoModules(Case):
             pass
 
     def test_one_that_is_made_while_the_other_is_evicted(self):
-        """Eviction must not evict the parameters of a module that is made meanwhile, because eviction does not
-        see that the module's plan reads them."""
+        """Eviction must not evict the parameters of a module that is made meanwhile, because eviction does
+        not see that the module's plan reads them."""
 
         def trained(is_beside):
             other = Drawing(seed=1)
