@@ -34,7 +34,7 @@ std::optional<CachingAllocatorPeaks> caching_peaks(const Graph& graph, const Sch
 constexpr std::size_t kMostRunsToPlan = 5'000;
 
 /// Returns the size of the arena. If the schedule has no addresses, plans them first. If `asked` is false
-/// (the user did not ask for an arena), returns nullopt where planning would take too long or fails.
+/// (the user did not ask for an arena), returns nullopt if planning would take too long or fails.
 Result<std::optional<Bytes>> arena_of(const Graph& graph, const Schedule& schedule, std::size_t runs,
                                       bool asked) {
     if (schedule.addresses) return std::optional(schedule.addresses->arena);

@@ -29,7 +29,8 @@ struct Commands {
                   OutputFlags& flags, std::function<Result<Exit>()> body) const;
 };
 
-/// Prints "rematlas: message" to standard error and returns the exit status 1 or 2.
+/// Prints "rematlas: message" to standard error. Returns Exit::negative if the error has
+/// ErrorKind::negative, else Exit::wrong_input.
 Exit fail(const Error& error);
 
 void print_json(const nlohmann::json& object);
@@ -50,9 +51,9 @@ void add_runtime_commands(
     const Commands& commands);  ///< capture, fits, run, links: only listed here; another program runs them
 
 /// Hands the commands capture, fits, run and links over to other programs, by replacing this process. The
-/// Python package runs fits, and every command with an argument of the form package.module:function;
-/// rematlas-runtime runs the rest. For all other commands, does nothing. Fails if the program cannot be
-/// started.
+/// Python package runs fits. It also runs the other three if an argument has the form
+/// package.module:function; else rematlas-runtime runs them. For all other commands, does nothing. Fails if
+/// the program is not found or cannot be started.
 Result<void> hand_over_to_runtime(int argc, char** argv);
 
 }  // namespace rematlas

@@ -51,9 +51,8 @@ struct RepeatedBlock {
 };
 
 struct Inspection {
-    std::array<PhaseSum, 4> phases;          ///< one sum for each phase; ops with a queue are in `queues`
-                                             ///< instead
-    std::map<std::string, QueueSum> queues;  ///< by name
+    std::array<PhaseSum, 4> phases;          ///< one sum for each phase, without its collectives
+    std::map<std::string, QueueSum> queues;  ///< the collectives, by the name of their queue
     std::map<std::string, Bytes> residents;  ///< bytes by kind of tensor
     Bytes resident_sum;
     Bytes keep_all_peak;

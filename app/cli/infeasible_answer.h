@@ -13,18 +13,19 @@
 
 namespace rematlas {
 
-/// The arguments must outlive the object that gets them. `outcome` must be infeasible.
 class InfeasibleAnswer {
   public:
-    /// `asked` says which tensors may be copied to the host.
+    /// `asked` says which tensors may be copied to the host. `outcome` must be infeasible. The arguments that
+    /// are references must outlive this object.
     InfeasibleAnswer(const Graph& graph, const FlatGraph& flat, const std::string& solver, Offload asked,
                      const Outcome& outcome);
 
-    /// Prints `lines` to standard error, and the tensors that need the most bytes to standard output.
+    /// Prints `lines` to standard error. Prints the op that needs the most memory, with its largest tensors,
+    /// to standard output.
     void print() const;
     nlohmann::json as_json() const;
-    /// Returns a line with the reason, the missing bytes and a budget that works, as far as they are known.
-    /// Lines on the effect of pins and of copies follow if there is an effect.
+    /// Returns a line with the reason, followed by lines on the effect of pins and of more copies, if they
+    /// have one. The first line also has the missing bytes and a budget that works, if these are known.
     std::vector<std::string> lines() const;
 
   private:

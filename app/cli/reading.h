@@ -57,7 +57,7 @@ std::vector<std::string> parts_of(const std::string& list);
 CLI::Validator number_between(double least, double most);
 CLI::Validator unsigned_number();
 
-/// Returns the duration that `text` means. It must be above 0. Errors name the flag.
+/// Returns the duration that `text` means. Fails if it is not above 0. Errors name the flag.
 Result<Nanoseconds> duration_flag(const char* flag, const std::string& text);
 
 /// Returns the value of `--gap text` as a share from 0 to 1. `text` is for example 0.1% or 0.001. Errors name

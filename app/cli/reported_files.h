@@ -28,7 +28,7 @@ class ReportedFiles {
     /// graphs.
     Result<void> read(const std::vector<std::string>& paths);
 
-    /// Returns the contents of the files. They point into this object.
+    /// Returns the contents of the files. The result points into this object.
     ReportOf report() const;
 
   private:

@@ -30,8 +30,8 @@ struct ServeFlags {
 #if REMATLAS_SERVES
 
 /// While an object of this class exists, SIGINT and SIGTERM do not end the process but make a descriptor
-/// readable. After its destruction they end the process again. Threads that are started meanwhile ignore both
-/// signals.
+/// readable. After the object's destruction the signals end the process again. Threads that are started
+/// meanwhile ignore both signals.
 class EndSignals {
   public:
     EndSignals() {

@@ -60,7 +60,7 @@ bool is_faster(const Links& a, const Links& b) {
 
 struct Order {
     int pairs = 0, broken = 0;
-    double most = 0;  ///< largest excess of an overhead over its limit
+    double most = 0;  ///< largest excess of a `better` overhead over the `worse` one
 
     /// Counts a pair of answers. `better` should not be worse than `worse`; otherwise the pair counts as
     /// broken. An answer without a schedule is worse than every schedule.

@@ -49,8 +49,8 @@ struct AddressPlan {
     Bytes arena;              ///< size of the arena that holds all placements; a multiple of the alignment
     Bytes live_peak;          ///< the most bytes of placements alive at once, as counted by the simulator
     Bytes aligned_live_peak;  ///< `live_peak` with all sizes rounded up; `arena` is at least this
-    /// Order: residents first, then step by step: for a run, the outputs in the op's order and the workspace;
-    /// for a fetch, the tensor.
+    /// Residents come first. Then come the placements of each step: for a run its outputs in the op's order,
+    /// then its workspace; for a fetch the tensor.
     std::vector<Placement> placements;
 };
 

@@ -64,8 +64,8 @@ std::int64_t CachingAllocator::new_segment(std::int64_t size, bool small) {
     return address;
 }
 
-/// Makes a block at the end of the pool's only segment from the free block there, if any, and newly mapped
-/// pages.
+/// Makes a block at the end of the pool's only segment. The block consists of the free block at that end, if
+/// there is one, and of newly mapped pages.
 std::int64_t CachingAllocator::grow(Pool& pool, std::int64_t size, bool small) {
     const std::int64_t page = small ? kSmallSegment : options_.large_segment;
     if (pool.base < 0) {

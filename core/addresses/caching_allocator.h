@@ -15,9 +15,10 @@
 // per pool, which grows by multiples of 2 MiB (small requests) or 20 MiB, and the rest of every block becomes
 // a free block.
 //
-// Not modelled: running out of memory (the real allocator then returns segments and tries again), several
-// streams, and other settings. If two free blocks are equally large, the one at the lower address is used.
-// Later segments are assumed to have higher addresses, which the driver does not promise.
+// The model leaves out three things: a lack of memory (the real allocator then returns segments and tries
+// again), several streams, and the allocator's other settings. If two free blocks are equally large, the one
+// at the lower address is used. Later segments are assumed to have higher addresses, which the driver does
+// not promise.
 #pragma once
 
 #include <cstdint>

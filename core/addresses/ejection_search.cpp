@@ -46,8 +46,8 @@ class EjectionSearch {
         std::int32_t first, last;
         std::int32_t block;
     };
-    /// An offset at which another block begins to be in the way, or ceases to be, and the price of displacing
-    /// that block.
+    /// An offset at which another block begins or ceases to be in the way, and the price of displacing that
+    /// block.
     struct Edge {
         std::int64_t at;
         std::int64_t price;
@@ -178,10 +178,10 @@ class EjectionSearch {
     std::uint64_t random_;
 };
 
-/// Fills begins_ and ends_ for the block. Each pair of segments that can overlap has an edge in begins_ and
-/// an edge in ends_. The block pays the price of the pair at offsets above the first edge and below the
-/// second. So the block can pay several times for one placed block, but it never pays for a block that it
-/// does not displace.
+/// Fills begins_ and ends_ for the block. A segment of the block and a segment of a placed block form a pair
+/// if they share a moment. Each pair has an edge in begins_ and an edge in ends_. The block pays the price of
+/// the pair at offsets between the two edges. So the block can pay several times for one placed block, but it
+/// never pays for a block that it does not displace.
 void EjectionSearch::find_edges(std::int32_t block) {
     const auto segments = blocks_[block];
     begins_.resize(segments.size() * lows_.size());

@@ -17,9 +17,9 @@
 
 namespace rematlas {
 
-/// Returns the best packing found. The search stops when its top is `floor` (a lower bound on the top) or
-/// when the effort is spent; the plain recipes are tried in any case. The spent effort is added to `spent`.
-/// Equal arguments give equal packings. Cost of a recipe: quadratic in the blocks at worst.
+/// Returns the best packing found. The search stops when the top is `floor` (a lower bound on the top), or
+/// when the effort is spent; the plain recipes are tried even if they need more effort. The spent effort is
+/// added to `spent`. Equal arguments give equal packings. Cost of a recipe: quadratic in the blocks at worst.
 Packing pack_by_orders(const MemoryBlocks& blocks, std::int64_t floor, const SearchLimits& limits,
                        std::int64_t& spent);
 

@@ -5,7 +5,7 @@
 // moments to the next, because a larger or smaller tensor takes over its memory.
 //
 // Two searches alternate: order_search.h finds an order in which the blocks are placed one after another, and
-// ejection_search.h improves the packing by moves that no such order leads to. The starting packing decides
+// ejection_search.h then moves blocks to places that no such order reaches. The starting packing decides
 // where the second search gets stuck, so both searches are repeated from other starting packings while effort
 // is left.
 #pragma once
@@ -55,8 +55,8 @@ std::int64_t grain(const MemoryBlocks& blocks);
 
 /// Returns a packing in which no two blocks overlap and all offsets are multiples of the grain. So widths
 /// that are rounded up to an alignment give aligned offsets. The sum of the widths of all segments must be
-/// below 2^62. The search stops when `top` is the live peak, or after `effort` comparisons (about 1 ns each)
-/// of improvement; the plain orders are always tried. Equal inputs give equal packings on every machine. Cost
+/// below 2^62. The search stops when `top` is the live peak, or after `effort` comparisons (about 1 ns each);
+/// the plain orders are tried even if they need more. Equal inputs give equal packings on every machine. Cost
 /// of the plain orders: quadratic in the blocks at worst; 10,000 blocks take about 1 s, 1,000 take 10 ms.
 Packing pack(const MemoryBlocks& blocks, std::int64_t effort);
 

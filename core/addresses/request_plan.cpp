@@ -10,7 +10,8 @@
 namespace rematlas {
 namespace {
 
-/// Knows for each byte of the arena the request that holds it or, if the byte is free, held it last.
+/// Knows, for each byte of the arena, the request that holds the byte, or the last request that held it if
+/// the byte is free.
 class Occupants {
   public:
     /// Gives the bytes low .. high-1 to `request`, and appends to `before` the requests that had any of these

@@ -36,9 +36,9 @@ struct RequestPlan {
     std::int64_t arena = 0;             ///< bytes of the arena that holds all requests
     std::int64_t live_peak = 0;         ///< most bytes held at once, with sizes rounded up; `arena` is at
                                         ///< least this
-    /// Per request: the earlier requests that had some of its bytes last. All of them must be returned before
-    /// this request is served. Requests that had these bytes even earlier need no check, because they were
-    /// returned before the listed requests were taken.
+    /// Per request: the earlier requests that were the last to hold some of its bytes. All of them must be
+    /// returned before this request is served. Requests that had these bytes even earlier need no check,
+    /// because they were returned before the listed requests were taken.
     Lists before;
 };
 

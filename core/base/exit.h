@@ -1,4 +1,4 @@
-// The exit statuses of all commands of both command-line programs.
+// The exit statuses of the commands of `rematlas` and `rematlas-runtime`.
 #pragma once
 
 namespace rematlas {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kLargestFile = std::int64_t{4} << 30;
 constexpr std::size_t kDeepestJson = 200;
-constexpr int kMostLinks = 40;  // most symbolic links in a row, as in the kernel
+constexpr int kMostLinks = 40;  // most symbolic links that are followed one after another, as in Linux
 
 Error system_error(const std::filesystem::path& path, const char* action) {
     return {path.string() + ": cannot " + action + ": " + std::strerror(errno)};

@@ -13,8 +13,8 @@ namespace rematlas {
 /// Reads a file of at most 4 GiB. Errors name the path and the system's reason.
 Result<std::string> read_file(const std::filesystem::path& path);
 
-/// Writes a temporary file, syncs it and renames it to `path`, or to the file to which a symbolic link at
-/// `path` leads. If `path` is a device, a pipe or a socket, writes into it directly.
+/// Writes a temporary file, syncs it and renames it to `path`. If `path` is a symbolic link, replaces the
+/// file behind the link. If `path` is a device, a pipe or a socket, writes into it directly.
 Result<void> write_file(const std::filesystem::path& path, std::string_view bytes);
 
 /// Checks before long work whether a file can be written at `path`. Fails if the folder is missing or not
@@ -26,9 +26,9 @@ Result<void> check_can_write(const std::filesystem::path& path);
 /// set but empty, or if no home folder is known; programs then store no such files.
 std::filesystem::path cache_folder();
 
-/// Returns the 32 bytes of the SHA-256.
+/// Returns the SHA-256 of the bytes as 32 bytes.
 std::string sha256_bytes(std::string_view bytes);
-/// Returns the SHA-256 in lower-case hexadecimal.
+/// Returns the SHA-256 of the bytes in lower-case hexadecimal.
 std::string sha256(std::string_view bytes);
 
 inline constexpr std::string_view kEmptyJson = "it is empty";

@@ -2,8 +2,8 @@
 //
 //     Links pcie{.to_host_bytes_per_second = 25e9, .to_device_bytes_per_second = 25e9};
 //
-// core/schedule/README.md defines how long a copy takes over these links. In files of graphs, schedules and
-// device profiles the fields have these names: to_host_bytes_per_second, to_device_bytes_per_second,
+// docs/concepts/schedules.md defines how long a copy takes over these links. In files of graphs, schedules
+// and device profiles the fields have these names: to_host_bytes_per_second, to_device_bytes_per_second,
 // to_host_contended_bytes_per_second, to_device_contended_bytes_per_second, copy_latency_ns,
 // least_copy_bytes.
 #pragma once

@@ -64,8 +64,9 @@ class BestBound {
         if (!is_done() && graph_.op_count <= kMostOpsAllMoments && chain.ops.size() > 1) try_two_sided(chain);
     }
 
-    /// Returns the moments to try, in order: first the fullest moment that `moment_chain` finds; then, by
-    /// turns, the moment with the next most memory and the next moment of an even spread over the step.
+    /// Returns the moments to try, in order. The first is the fullest moment of the chain (moment_chain.h).
+    /// Then two kinds alternate: the moment with the next most memory, and the next moment of an even spread
+    /// over the step.
     std::vector<int> moments_by_promise() const {
         const std::vector<std::int64_t> during = memory_without_reruns(graph_);
         std::vector<int> over, order = moment_chain(graph_, budget_.value, 1).ops;

@@ -35,7 +35,8 @@ void ChainMoments::add_rows() {
         for (int t = 0; t < graph_.tensor_count; ++t) {
             const Term at_end = graph_.is_result[t] ? kAlways : kNever;
             const Term after = k < moments() ? kept_[k + 1][t] : at_end;
-            // The rows of a moment's op cover the tensors that this op reads and makes.
+            // The tensors that the next moment's op reads or makes need no row here: the rows of that op
+            // cover them.
             if (after == kNever || (after == kAlways && k < moments())) continue;
             programme_.add_implication(after, kept_[k][t], runs_[k][graph_.producer[t]]);
         }
@@ -142,8 +143,8 @@ std::vector<int> ChainMoments::runs_in(int window, std::span<const double> value
     return ops;
 }
 
-/// With `lazy`, a rerun is placed right before its first use in the window. Otherwise the runs of a window
-/// follow the graph's order.
+/// Returns the runs of all windows. With `lazy`, each rerun is right before its first use in the window.
+/// Otherwise the runs of a window are in the graph's order.
 RunSequence ChainMoments::sequence(std::span<const double> values, bool lazy) const {
     RunSequence runs;
     std::vector<int> made_in(graph_.op_count, -1), planned_in(graph_.op_count, -1);

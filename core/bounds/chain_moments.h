@@ -1,5 +1,5 @@
 // The chain-moment relaxation. Its variables say which tensors a schedule within a budget keeps at the first
-// runs of a chain of ops, and which ops it runs between them.
+// runs of a chain of ops, and which ops the schedule runs in between.
 //
 //     const ChainMoments relaxation(flat, budget, {.moments = 16});
 //     solve_relaxation(relaxation.programme(), ...);        // a bound on the time of every schedule
@@ -23,8 +23,8 @@
 // Two things are left out, and the bound stays valid: variables that no row needs, and the input rows (the
 // first kind above) of late reruns. These are the reruns of the op of the fullest moment (the moment with the
 // most memory) and of its descendants. Late reruns get their inputs for free, so the program needs no rows
-// for the whole backward in every window. In each memory row, the limit on the bytes of kept tensors is
-// lowered to the largest value that is the sum of the sizes of some of these tensors.
+// for the whole backward in every window. Each memory row limits the bytes of kept tensors. This limit is
+// lowered to the largest sum of sizes that some of these tensors can have.
 //
 // Source: the rows of Jain et al. (Checkmate, MLSys 2020), summed over the stages between two moments. Only
 // the order of the moments is fixed, not the order of the graph.
@@ -52,7 +52,7 @@ class ChainMoments : public MomentRelaxation {
   public:
     ChainMoments(const FlatGraph& graph, std::int64_t budget, const ChainMomentsOptions& options = {});
 
-    /// Returns the runs of an integer solution, window by window. Within a window they are in the graph's
+    /// Returns the runs of an integer solution, window by window. Within a window the runs are in the graph's
     /// order, or each rerun is right before its first use, whichever has the lower peak. A missing input is
     /// made right before the run that reads it. The sequence is executable, but perhaps over the budget. It
     /// is empty if an op that must not run twice would run twice.

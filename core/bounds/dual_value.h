@@ -28,8 +28,8 @@ struct DualValue {
 };
 
 /// Returns the bound that the multipliers prove. There must be one multiplier per row; negative ones count as
-/// 0. They are rounded to multiples of 2^-40, and the Lagrangian dual is then evaluated exactly. Cost: linear
-/// in the entries.
+/// 0. All multipliers are rounded to multiples of 2^-40, and the Lagrangian dual is then evaluated exactly.
+/// Cost: linear in the entries.
 DualValue dual_value(const MilpModel& programme, std::span<const double> multipliers);
 
 }  // namespace rematlas

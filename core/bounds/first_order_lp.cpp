@@ -53,7 +53,8 @@ class Matrix {
         return sum;
     }
 
-    /// For each row and each column: the largest absolute value; with `sums`, the sum of the absolute values.
+    /// The largest absolute value in each row and in each column; with `sums`, the sum of the absolute
+    /// values.
     struct Norms {
         Vector row, column;
     };
@@ -172,9 +173,9 @@ class Iteration {
         return size;
     }
 
-    /// Makes one step of the hybrid gradient method to `image_`. Then reflects the point at `image_` and
-    /// pulls it towards the point of the last restart. The pull gets weaker with each step since that
-    /// restart.
+    /// Makes one step of the hybrid gradient method to `image_`. Then restarts from `image_` if a restart is
+    /// due. Otherwise reflects `at_` at `image_` and pulls it towards the point of the last restart. The pull
+    /// gets weaker with each step since that restart.
     void step() {
         const double primal = step_ / weight_, dual = step_ * weight_;
         double moved_x = 0, moved_y = 0;

@@ -19,10 +19,10 @@ struct HostOp {
     /// The inputs made by ops that must run on the device. If this op runs on the host, these inputs must be
     /// copied there.
     std::vector<std::int32_t> inputs;
-    /// The residents that this op updates and that an op that must run on the device also reads or updates.
-    /// If this op runs on the host, each of these residents is copied to the device at least once in each
-    /// step: after the update only the host has the current values, and the device's op needs them in the
-    /// next step. If several `HostOp`s update a resident, only the first of them lists it.
+    /// The residents that this op updates and that the device also needs: an op that must run on the device
+    /// reads or updates them. If this op runs on the host, each of these residents is copied to the device at
+    /// least once in each step: after the update only the host has the current values, and the device's op
+    /// needs them in the next step. If several `HostOp`s update a resident, only the first of them lists it.
     std::vector<std::int32_t> back;
 };
 

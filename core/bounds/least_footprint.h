@@ -21,8 +21,8 @@ PeakBound least_peak_beside_host(const Graph& graph, const FlatGraph& flat, Byte
 
 /// Like `least_peak_beside_host`, but with `least_memory` in place of `least_peak`; `limits.budget` counts
 /// bytes on the device. If some op can overwrite several of its inputs, the function returns
-/// `least_peak_beside_host`: such an op may overwrite its inputs while the host holds some of them, which no
-/// schedule without copies can do.
+/// `least_peak_beside_host`: with copies, such an op may overwrite its inputs while the host still holds some
+/// of them.
 PeakBound least_memory_beside_host(const Graph& graph, const FlatGraph& flat, Bytes on_host,
                                    LeastMemoryLimits limits);
 

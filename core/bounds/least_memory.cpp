@@ -19,10 +19,10 @@ constexpr std::int64_t kFirstStep = 64;      // after its first trial, the searc
 
 using OpLists = std::vector<std::vector<int>>;
 
-/// For the required ops: which ops read the outputs of which ops.
+/// The data flow between the required ops.
 struct Uses {
     OpLists readers, makers;         ///< per op: the ops that read its outputs; the ops that make its inputs
-    std::vector<std::uint8_t> ends;  ///< per op: whether it makes a result or no op reads it
+    std::vector<std::uint8_t> ends;  ///< per op: whether it makes a result, or no op reads its outputs
     std::vector<int> next;           ///< per op: its nearest postdominator; -1: the end of the step
     OpLists dominated;               ///< per op: the ops whose `next` is this op
 };
@@ -97,8 +97,8 @@ class LastOfSet {
         std::erase_if(members_, [&](int op) { return !in_set_[op]; });
     }
 
-    /// Removes the op from the set. The minimum cut learns about it in `settle`; until then terms may be too
-    /// large, but never too small.
+    /// Removes the op from the set. `settle` passes the removal to the minimum cut. Until then terms may be
+    /// too large, but never too small.
     void take(int op) {
         in_set_[op] = 0;
         taken_.push_back(op);

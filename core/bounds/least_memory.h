@@ -5,17 +5,18 @@
 //
 // Let S be any set of required ops that is not empty. Let o be the op of S whose run is the last run of any
 // op of S. The tensors that are alive during that run must be enough to make the results without another run
-// of an op of S. The term of o is the sum of the residents, of the workspace, inputs and outputs of o, and of
-// the minimum cut (rebuild_cut.h): the fewest further bytes from which the results can be made if no op of S
-// runs again. So the peak is at least the least term over all o of S.
+// of an op of S. The term of o is the bytes of the residents, plus the workspace, inputs and outputs of o,
+// plus the minimum cut (rebuild_cut.h): the fewest further bytes from which the results can be made if no op
+// of S runs again. So the peak is at least the least term over all o of S.
 //
 // Three facts make the terms larger. Among the schedules with the least peak, take one with the fewest runs.
 // In that schedule the outputs of each run are read later or are results, unless no required op reads the
 // outputs of the op.
-// - So o makes a result, or a reader of o runs after it, then a reader of that reader, and so on up to an op
-//   that makes a result or that no op reads. All of these ops run after the last run of S, so none of them is
-//   in S, and the cut must provide their inputs as well. The postdominators of the reader (the ops on every
-//   path from the reader to the end) run after S, too. The term is the least value over all readers of o.
+// - So o makes a result, or a reader of o runs after it. The same holds for this reader, and so on, up to an
+//   op that makes a result or whose outputs no op reads. All of these ops run after the last run of S, so
+//   none of them is in S, and the cut must provide their inputs as well. The postdominators of the reader
+//   (the ops on every path from the reader to the end) run after S, too. The term is the least value over all
+//   readers of o.
 // - An op that may run only once is not the last of S while S holds a descendant of the op, because the
 //   descendant runs later.
 // - If o runs in place, the inputs that it overwrites are gone after the run.

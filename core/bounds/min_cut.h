@@ -10,9 +10,10 @@ namespace rematlas {
 /// A network with integer capacities. It is built once; then capacities are set and the minimum cut is
 /// computed, as often as needed.
 ///
-/// Push-relabel with the highest label first, global relabelling and the gap heuristic (Goldberg and Tarjan
-/// 1988, Cherkassky and Goldberg 1997). Only the first phase runs, which finds the minimum cut. At any time
-/// the flow that has reached the sink is a lower bound on every cut, so the search may be stopped.
+/// The method is push-relabel with the highest label first, global relabelling and the gap heuristic
+/// (Goldberg and Tarjan 1988, Cherkassky and Goldberg 1997). Only its first phase runs, which finds the
+/// minimum cut. At any time the flow that has reached the sink is a lower bound on every cut, so the search
+/// may be stopped.
 class MinCut {
   public:
     /// Nodes are 0 .. nodes-1. The sum of the capacities out of the source must be below 2^62.

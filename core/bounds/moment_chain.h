@@ -20,9 +20,9 @@ struct MomentChain {
 };
 
 /// Returns a chain of ops during which the step without reruns holds more than `budget` bytes. The chain
-/// prefers many ops and large ops. It begins with the op right before the fullest op, the op with the most
-/// memory. If `most` > 0, the chain has at most `most` ops, spread evenly, including the fullest op. The
-/// chain is empty if no op is over the budget. Cost: linear in the graph.
+/// prefers many ops and large ops. At most one op of the chain comes before the fullest op (the op with the
+/// most memory). If `most` > 0, the chain has at most `most` ops, spread evenly, including the fullest op.
+/// The chain is empty if no op is over the budget. Cost: linear in the graph.
 MomentChain moment_chain(const FlatGraph& graph, std::int64_t budget, int most = 0);
 
 /// The windows of a chain. Moment k is the first run of the chain's k-th op, counted from 1. Window k holds

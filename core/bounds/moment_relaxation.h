@@ -30,9 +30,10 @@ class MomentRelaxation {
 
     MomentRelaxation(const FlatGraph& graph, std::int64_t budget, MomentChain chain);
 
-    /// Adds the row: a required op runs in one of the windows that its first run can be in.
+    /// Adds the row: a required op runs in at least one of the windows that its first run can be in.
     void add_sum_row(int op);
-    /// Adds the row for the bytes during a moment. `room` is the budget for the tensors and the workspace.
+    /// Adds the row for the bytes during a moment. `room`: bytes for the tensors at the moment and the op's
+    /// workspace.
     void add_memory_row(int moment, std::int64_t room);
 
     int op_of(int moment) const { return chain_.ops[moment - 1]; }

@@ -149,7 +149,7 @@ class MomentProgramme {
     }
 
     /// Returns the choice that keeps the fewest bytes with which the step can continue; nothing if stopped.
-    /// Running all ops that can run again is not always that choice, because a rerun may need a tensor that
+    /// This choice does not always rerun every op that can run again, because a rerun may need a tensor that
     /// cannot be made again.
     std::optional<Choice> keep_the_least(MinCut& network, const std::function<bool()>& stop) const {
         for (const Tensor& t : tensors_) network.set_capacity(t.edge, flat_.bytes[t.id]);
@@ -164,7 +164,7 @@ class MomentProgramme {
 
     /// As a function of the price, each choice gives a line, and the bound is the lower envelope of these
     /// lines. The search follows the breakpoints of the envelope: the next price is where the lines of
-    /// `below` and `above` meet.
+    /// `below` and `above` meet, which are the choices at the nearest lower and higher price so far.
     double best_price(MinCut& network, Choice below, Choice above, std::int64_t room, double& best_at,
                       const std::function<bool()>& stop) {
         double best = 0;

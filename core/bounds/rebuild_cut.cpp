@@ -173,8 +173,8 @@ void RebuildCut::give_back(int node, std::int64_t amount) {
     }
 }
 
-/// Marks `op` and its descendants as idle, as far as they need no held tensor. An idle op can run whenever it
-/// is needed. No flow passes through it, and searches skip it.
+/// Marks `op` as idle (not live) if it needs no held tensor, and does the same for its descendants. An idle
+/// op can run whenever it is needed. No flow passes through it, and searches skip it.
 void RebuildCut::settle_idle(int op) {
     std::vector<int> walk{op};
     while (!walk.empty()) {

@@ -188,7 +188,7 @@ class ResidentTraffic {
         programme.out.emplace_back(out, -out_time(t.value));
     }
 
-    /// Adds the row T >= least - (sum of `entries`); the factors of `entries` are negative.
+    /// Adds the row T >= least - (sum of `entries`). So entries with negative factors raise T.
     void add_time(Programme& programme, std::int64_t least, Entries entries) const {
         entries.emplace_back(programme.time, most_time());
         programme.rows.add_row(least, entries);

@@ -6,8 +6,8 @@
 //
 // Let b be an op that must run on the device. Let s be the time of b and of its ancestors that must run on
 // the device. During b's first run the device must hold b's workspace, b's outputs, and the inputs of b that
-// ops make; the remaining bytes of the budget are for residents. A copy of t to the host takes out(t), and a
-// fetch takes in(t). Variables, all in [0, 1]:
+// ops make; the remaining bytes of the budget are for residents. A copy of t to the host takes the time
+// out(t), and a fetch the time in(t). Variables, all in [0, 1]:
 //     z[t]     resident t is not on the device during b's first run; 0 if b reads or updates t
 //     h[i]     update i, which can run on the host, runs there
 //     f[t]     t is fetched after b's first run

@@ -90,7 +90,8 @@ void TwoSidedMoments::add_window_rows(int k) {
                                        fetched_[k][t]);
     }
     for (int t = 0; k < moments() && t < graph_.tensor_count; ++t) {
-        // The rows of a moment's op cover the tensors that this op reads and makes.
+        // The tensors that the next moment's op reads or makes need no row here: the rows of that op cover
+        // them.
         if (kept_[k + 1][t] < 0) continue;
         const Term made = runs_[k][graph_.producer[t]];
         programme_.add_implication(kept_[k + 1][t], kept_[k][t], made, fetched_[k][t]);
@@ -106,8 +107,9 @@ void TwoSidedMoments::add_window_rows(int k) {
 }
 
 // An input row says where a run finds one of its inputs (x[k,o] <= ... and X[k,o] <= ... in the header). An
-// op that is not late (see `late_`) has input rows for X. A late op has them only in two cases, because its
-// reruns have none for x: if no run from moment k on can be a rerun, or if the first run is among these runs.
+// op that is not late (see `late_`) has input rows for X. The reruns of a late op have no input rows for x.
+// So a late op has input rows for X in two cases only: if no run from moment k on can be a rerun, or if the
+// first run is among these runs.
 void TwoSidedMoments::add_rows_from(int k) {
     for (int op = 0; op < graph_.op_count && k < moments(); ++op) {
         const bool with_first = graph_.required[op] && k <= windows_.first[op];

@@ -35,9 +35,9 @@ struct WholeMoments {
 /// Solves the integer program. `relaxed` must be the value of the linear relaxation with the same moments,
 /// with or without intervals. Its reduced costs show that some columns can be only 0 or only 1 in a schedule
 /// that takes at most `known`. These columns are fixed first. The bound is proven to the tolerances of the
-/// library (1e-9 for rows and for integrality), minus a margin of 1e-9 of the time of the step without
-/// reruns. It is never below the bound of `relaxed`, except that it is at most `known`. Using all moments is
-/// only practical for graphs of up to about 200 ops. Fails if this build lacks the library.
+/// library (1e-9 for rows and for integrality), minus a margin: 1e-9 times the time of the step without
+/// reruns. It is at least the bound of `relaxed`, but at most `known`. Using all moments is only practical
+/// for graphs of up to about 200 ops. Fails if this build lacks the library.
 Result<WholeMoments> solve_whole_moments(const FlatGraph& graph, Bytes budget, const DualValue& relaxed,
                                          MilpLibrary library, const WholeMomentsLimits& limits);
 

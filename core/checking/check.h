@@ -35,7 +35,7 @@ struct CheckReport {
 
 /// Budgets that replace the budgets of the schedule.
 struct CheckBudgets {
-    /// If not set: `schedule.budget`, if that is positive.
+    /// If not set: `schedule.budget`; no limit if that is 0.
     std::optional<Bytes> device = {};
     std::optional<Bytes> host = {};  ///< if not set: `schedule.host_budget`
 };

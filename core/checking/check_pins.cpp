@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kMostBroken = 20;
 
-/// Goes through the schedule step by step and checks one pin by the rules in pin.h. Deliberately simple and
-/// slow.
+/// Goes through the schedule step by step and checks one pin by the rules in pin.h. The code is deliberately
+/// simple and slow.
 class PinCheck {
   public:
     PinCheck(const Graph& graph, const Pin& pin) : graph_(graph), pin_(pin) {

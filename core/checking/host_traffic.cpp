@@ -60,7 +60,7 @@ bool HostTraffic::contended(Way way) {
     return other && other->moving();
 }
 
-/// Returns nanoseconds; -1 if no task is running.
+/// Returns the nanoseconds until a running task or its latency ends; -1 if no task is running.
 std::int64_t HostTraffic::until_next_change() {
     std::int64_t next = -1;
     for (const auto& [line, waiting] : waiting_) {

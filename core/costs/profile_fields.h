@@ -1,4 +1,4 @@
-// Functions shared by the readers of device, link and host profiles.
+// Functions shared by the readers of profiles of devices, links, hosts and links between ranks.
 #pragma once
 
 #include <iterator>

@@ -3,9 +3,9 @@
 //     const DtrOutcome outcome = evict_online(trace, Bytes(2LL << 30), {.heuristic = DtrHeuristic::dtr});
 //     if (outcome.status == DtrOutcome::Status::ok) use(outcome.overhead());
 //
-// The program's calls run one after another, and the method does not know later calls (see OnlineEviction). A
-// tensor must be on the device from its pin on. A trace must pin the tensors that the program still holds at
-// its end.
+// The program's calls run one after another, and the method does not know later calls (see OnlineEviction).
+// From a `pin` on, the tensor must stay on the device. At its end, a trace must pin the tensors that the
+// program still holds.
 #pragma once
 
 #include <cstdint>

@@ -4,8 +4,8 @@
 
 namespace rematlas {
 
-/// Returns an unused id for an item. A forgotten item keeps the memory of its lists, because programs repeat
-/// themselves, so a later item needs about as much.
+/// Returns an unused id for an item. A forgotten item keeps the memory of its lists: programs repeat
+/// themselves, so the next item with this id needs about as much.
 template <class Item>
 int StorageGraph::place(std::vector<Item>& items, std::vector<int>& free) {
     if (free.empty()) {

@@ -1,4 +1,4 @@
-// The device for which a graph was captured, as far as the graph describes it.
+// The device for which a graph was captured.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Device {
     Links links = {};
     Bytes host_memory = {};       ///< 0: unknown, and not limited
     std::string kind = {};        ///< "cpu" or "cuda"; empty if unknown
-    std::int64_t alignment = 64;  ///< of the addresses that the device's allocator returns, in bytes
+    std::int64_t alignment = 64;  ///< bytes; the device's allocator returns multiples of it
     /// Empty if the allocator reserves nothing beyond the live tensors.
     std::optional<CachingAllocatorOptions> allocator = {};
     bool operator==(const Device&) const = default;

@@ -43,10 +43,11 @@ struct FlatGraph {
         std::int64_t saved;
     };
     std::vector<std::int32_t> inplace_begin{0};  ///< per op: index in `inplace`
-    /// Only pairs whose input is made by an op. If the input is a result, the op that makes it can run again.
+    /// An op has no pairs in this list if the input of one of them is a resident, or a result that is made
+    /// only once (but see `with_results_from_host`).
     std::vector<Pair> inplace;
 
-    std::vector<std::uint8_t> required;      ///< per op: it runs at least once in every valid schedule
+    std::vector<std::uint8_t> required;      ///< per op: whether every valid schedule runs it
     std::vector<std::uint8_t> recomputable;  ///< per op: whether it may run again
     std::vector<std::uint8_t> is_result;     ///< per tensor: whether it is a result; false for residents
     std::vector<std::int32_t> results;       ///< tensors that ops make and that must exist at the end

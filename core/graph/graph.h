@@ -104,7 +104,7 @@ struct Graph {
     std::string name;
     IdVector<TensorId, Tensor> tensors;
     IdVector<OpId, Op> ops;         ///< in a valid execution order
-    std::vector<TensorId> results;  ///< tensors that must be on the device when the step ends
+    std::vector<TensorId> results;  ///< tensors that must exist when the step ends
     /// The `loss` op between the forward program and the backward program of a compiled step. Each op runs at
     /// most once in each of the two programs. If the backward program has read the forward program's copy of
     /// a tensor, it does not make that tensor again.

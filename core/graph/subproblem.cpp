@@ -66,8 +66,8 @@ class SubproblemBuilder {
                            [&](int user) { return local_op_[user] >= 0 && local_op_[user] < part_.outside; });
     }
 
-    /// Records which tensors of the two parts other ops read. For tensors of the first part, also records
-    /// whether other ops still read them after the second part begins.
+    /// Records which tensors of the two parts are read by other ops. For tensors of the first part, also
+    /// records whether other ops still read them after the second part begins.
     void mark_passed() {
         const std::int32_t begin = second_.empty() ? -1 : rank_[second_.front()];
         for (int t = 0; t < flat_.tensor_count; ++t) {

@@ -121,8 +121,8 @@ class Decomposition {
         return dot == std::string::npos ? "" : path.substr(0, dot);
     }
 
-    /// If more children of a module than fit on one level have only one forward op each, these ops are moved
-    /// to that module: the names of such children are just the names of their ops.
+    /// If more than `kLargestLevel` children of a module have only one forward op each, moves these ops to
+    /// the module: the names of such children are just the names of their ops.
     void dissolve_single_ops() {
         std::unordered_map<std::string, int> ops_of, inner;
         for (const Op& op : graph_.ops) {
@@ -195,7 +195,8 @@ class Decomposition {
     }
 
     /// Names a part by the common beginning of its ops' modules; if there is none, by the first and the last
-    /// of these modules. The twin gets the same name.
+    /// of these modules. The twin gets the same name. Does nothing if the ops have no modules, or if they are
+    /// placed by their own module (`path_of_`).
     void name_by_content(BlockId id) {
         const std::vector<OpId> ops = all_ops(id);
         const std::string& first = graph_.ops[ops.front()].module;
@@ -231,7 +232,7 @@ class Decomposition {
 
     /// Puts each backward op into the twin of the part that has the op's forward op (`Op::of`). If `of` is
     /// not set, the latest forward op from which the op reads counts as its forward op. If there is no such
-    /// part, the op joins the backward op before it.
+    /// part, the op goes where the backward op before it went.
     void cut_twin(BlockId twin, const std::vector<BlockId>& parts) {
         const std::vector<OpId> ops = std::move(blocks_[twin].ops);
         blocks_[twin].ops.clear();

@@ -11,7 +11,7 @@ namespace rematlas {
 /// if the graph has them. Blocks that the graph already has are returned unchanged. Cost: nearly linear.
 /// - From module paths: one block per module, in order of first use. Chains of blocks with a single child are
 ///   kept, because users know these names.
-/// - A level with more than 30 items that module paths do not divide is cut at articulation points of its
+/// - If module paths leave a level with more than 30 items, the level is cut at articulation points of its
 ///   forward part (tensors through which the whole data flow passes; Tarjan 1972). If there is no such point,
 ///   it is cut into groups of about the square root of its length. If there are more than 30 parts, they are
 ///   grouped in the same way.

@@ -317,7 +317,8 @@ class TreeBuilder {
         return latest;
     }
 
-    /// Returns the block that `training_tree` describes, without regard to gradients.
+    /// Returns the bottom block (index in `bottom_`) of the op's forward op, or of the forward tensors that
+    /// it reads, as `training_tree` describes. Gradients do not matter here.
     int wanted_by(int op, const std::vector<int>& of) const {
         const auto& forward_op = graph_.ops[OpId(op)].of;
         if (forward_op && position_[forward_op->value] >= 0) return of[forward_op->value];

@@ -68,8 +68,8 @@ using MilpProgress = std::function<void(const MilpNews&)>;  ///< called often du
 struct MilpLimits {
     std::chrono::nanoseconds time = std::chrono::seconds(60);  ///< wall clock
     /// A stop request is seen when the library looks for it, at the latest between two nodes. While GLPK
-    /// solves the first relaxation, it looks after each slice of work; a slice is half as long as the work
-    /// before it.
+    /// solves the first relaxation, it looks after each slice of work, which is half as long as all work
+    /// before.
     std::stop_token stop{};
     double relative_gap = 1e-5;       ///< the search ends when (objective - bound) / objective is at most
                                       ///< this value

@@ -39,7 +39,8 @@ class MilpThread {
     MilpThread(const MilpThread&) = delete;
     MilpThread& operator=(const MilpThread&) = delete;
 
-    /// Waits for news, but at most `at_most`. Returns all news since the last call.
+    /// Waits for further news, but at most `at_most`, and not at all once the solve has ended. Returns all
+    /// news since the last call.
     News news(std::chrono::nanoseconds at_most);
 
   private:

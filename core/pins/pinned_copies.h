@@ -1,5 +1,5 @@
-// Translates steps of the graph under pins (pinned_step.h), including copies to the host, to steps of the
-// original.
+// Translates steps of the graph under pins (pinned_step.h) to steps of the original. The steps may include
+// copies to the host.
 #pragma once
 
 #include <span>

@@ -37,7 +37,7 @@ struct Match {
     std::vector<OpId> ops;          ///< ops that a keep pin matches, or makers of `tensors`; ascending
     std::vector<TensorId> tensors;  ///< tensors that a recompute pin matches
     bool is_result = false;         ///< a tensor was left out because it is a result of the step
-    bool is_late = false;           ///< an op was left out because it runs after the loss
+    bool is_late = false;           ///< a tensor was left out because the forward pass does not make it
     TensorId resident;              ///< a tensor that the pattern matches and that no op makes
 };
 

@@ -33,7 +33,8 @@ struct PinnedStep {
     std::vector<TensorId> tensor_of;
     /// A relaxation: no schedule of the original under the pins takes less time or memory than the best
     /// schedule of this graph. Without a recompute pin it equals `flat`. Pinned tensors that the forward
-    /// makes have no bytes here, so it makes no difference whether an op reads from an op or from its copy.
+    /// makes have no bytes here, so it makes no difference whether an op reads the output of an op or of its
+    /// copy.
     FlatGraph relaxed;
     /// Whether there is no recompute pin. If so, the schedules of `graph` are exactly the schedules that obey
     /// the pins.
@@ -44,9 +45,9 @@ struct PinnedStep {
 Result<PinnedStep> pinned_step(const Graph& graph, const Pins& pins);
 
 /// Turns a run sequence of `step.graph` into a run sequence of the original that obeys the pins. Runs of
-/// copies become runs of their ops. Pinned tensors that an op would read from before the loss are made again.
-/// Runs that are no longer needed are left out, if the sequence then stays within the budget. The peak may be
-/// above the budget if the tensors cannot be made again within it.
+/// copies become runs of their ops. If an op after the loss would read a pinned tensor that was made before,
+/// the tensor is made again first. Runs that are no longer needed are left out, if the sequence then stays
+/// within the budget. The peak may be above the budget if the tensors cannot be made again within it.
 RunSequence on_original(const PinnedStep& step, const FlatGraph& original, std::span<const std::int32_t> runs,
                         Bytes budget);
 

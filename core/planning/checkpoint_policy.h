@@ -4,7 +4,7 @@
 //     write_file(path, policy_text(graph, *policy));
 //
 // These programs cannot run every schedule. So the step is solved again within the class of schedules that
-// they can run (core/solvers/selective). The files state the peak and the overhead of this solution.
+// they can run (core/solvers/selective). The exported files state the peak and the overhead of this solution.
 #pragma once
 
 #include <string>

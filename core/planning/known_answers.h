@@ -53,8 +53,8 @@ class KnownAnswers {
     void add_peak(Question question, Bytes peak);
     /// Records that no schedule of the class `over` that may answer the question has a smaller overhead.
     void add_bound(Question question, ScheduleClass over, double overhead);
-    /// Records that every schedule of the class `over` that may answer the question, with any budget in place
-    /// of the question's, has a peak of at least `needed`.
+    /// Records that every schedule of the class `over` that keeps to the copies and pins of the question has
+    /// a peak of at least `needed`. The budget of the question does not matter.
     void add_needed(Question question, ScheduleClass over, Bytes needed);
 
     /// Returns the largest known lower bound on the overhead of schedules that may answer the question;
@@ -63,8 +63,8 @@ class KnownAnswers {
     /// Returns the least known peak of schedules that may answer the question at a large enough budget;
     /// nothing if none is known.
     std::optional<Bytes> smallest(const Question& question) const;
-    /// Returns the largest known lower bound on the peak of schedules that may answer the question, with any
-    /// budget in place of the question's; 0 if none is known.
+    /// Returns the largest known lower bound on the peak of schedules that keep to the copies and pins of the
+    /// question; 0 if none is known. The budget of the question does not matter.
     Bytes needed(const Question& question) const;
 
   private:
@@ -92,7 +92,7 @@ class KnownAnswers {
     std::vector<Needed> needed_;
 };
 
-/// Returns the schedule with the largest bound that is known for its question.
+/// Returns `schedule` with its bound raised to the largest bound that is known for its question.
 Schedule with_known_bound(const Graph& graph, const KnownAnswers& known, Schedule schedule);
 
 }  // namespace rematlas

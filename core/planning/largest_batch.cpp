@@ -335,7 +335,7 @@ class BatchSearch {
     const bool by_least_peak_;
     /// Time left for the search before `polish`; negative if solvers took longer.
     std::chrono::nanoseconds left_;
-    RunSequence runs_;           ///< result of the last search for the least peak that met the budget
+    RunSequence runs_;           ///< the last runs that a search for the least peak found within the budget
     std::int64_t hopeless_ = 0;  ///< batch at which the least peak of the predicted graph is too large
     BatchFamily family_;
     LargestBatch best_;

@@ -16,8 +16,8 @@ namespace rematlas {
 
 enum class ExportForm { schedule, sweep, plan, policy, torchtitan, csv, dot };
 
-/// Returns the form for a word of `rematlas export --format`. Returns nothing if files of this form have no
-/// lines to paste.
+/// Returns the form of the files that `rematlas export --format WORD` writes. Returns nothing if these files
+/// have no lines to paste.
 std::optional<ExportForm> export_form_from(std::string_view word);
 
 struct ExportedFile {

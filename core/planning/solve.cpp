@@ -168,8 +168,8 @@ Result<void> knows_boundary(const Problem& problem, const Solver& solver) {
                  " does not plan compiled steps, whose graphs have a boundary; these do: " + able};
 }
 
-/// Sets the bound in the schedule, unless the schedule has a bound that is as good. `over`: the class of
-/// schedules for which the bound must hold.
+/// Gives the schedule a bound on all schedules of the class `over` if it has none. If the class has no copies
+/// and `limits.bound_time` is set, also looks for a larger bound.
 void prove_bound(const Problem& problem, Bytes budget, const Limits& limits, ScheduleClass over,
                  Schedule& schedule) {
     if (over > ScheduleClass::any_order) {

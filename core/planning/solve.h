@@ -20,8 +20,8 @@ struct Outcome {
 };
 
 /// Runs the solver, checks its schedule with the independent checker, and sets the schedule's other fields.
-/// Errors: the errors of `checked`; a graph with a boundary, if the solver does not support boundaries, if
-/// copies to the host are allowed, or if the graph has queues.
+/// Errors: the errors of `checked`; and for a graph with a boundary: the solver does not support boundaries,
+/// copies to the host are allowed, or the graph has queues.
 Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits,
                       const Progress& progress = {});
 
@@ -34,11 +34,11 @@ Result<Schedule> checked(const Problem& problem, Solution solution, std::string_
 /// Checks that the steps obey the pins. An error is a bug in Rematlas.
 Result<void> obeys_pins(const Graph& graph, const std::vector<Step>& steps, const Pins& pins);
 
-/// Gives the schedule a bound if it has none. If `limits.bound_time` is set, also looks for a better bound
-/// than the schedule has. If the problem allows copies to the host, the bound holds for all schedules that
-/// copy no more than it allows. If it allows none, but the schedule contains copies, the bound also holds for
-/// schedules with copies. If no gap is left, the status becomes optimal. Errors: the bound is above the
-/// overhead of the schedule, so one of the two is wrong.
+/// Gives the schedule a bound if it has none. If `limits.bound_time` is set and no copies are involved, also
+/// looks for a better bound than the schedule has. If the problem allows copies to the host, the bound holds
+/// for all schedules that copy no more than it allows. If it allows none, but the schedule contains copies,
+/// the bound also holds for schedules with copies. If no gap is left, the status becomes optimal. Errors: the
+/// bound is above the overhead of the schedule, so one of the two is wrong.
 Result<void> add_bound(const Problem& problem, Bytes budget, const Limits& limits, Schedule& schedule);
 
 }  // namespace rematlas

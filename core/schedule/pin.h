@@ -17,7 +17,7 @@
 //   reads one of these outputs after the last op of the loss, the output must have been made again since that
 //   last op. A pin on a module applies to its inner tensors. If an op outside the module reads a tensor in
 //   the forward pass, or if the tensor is a result of the step, the solver decides about the tensor, as with
-//   torch.utils.checkpoint around the module. A pin on an op or a tensor applies whichever ops read the
+//   torch.utils.checkpoint around the module. A pin on an op or a tensor applies no matter which ops read the
 //   tensor.
 //
 // core/pins turns pins into a graph for any solver; core/checking/check_pins.h checks that a schedule obeys

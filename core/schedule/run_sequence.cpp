@@ -8,7 +8,7 @@ namespace {
 
 enum class Next : std::uint8_t { none, use, run };
 
-/// For each run: whether each of its inputs and outputs is kept after the run, because its next event is a
+/// Says which inputs and outputs of each run are kept after the run. A tensor is kept if its next event is a
 /// use.
 struct KeptAfterRuns {
     std::vector<std::uint8_t> kept;     ///< for each run, its inputs and then its outputs

@@ -20,7 +20,7 @@ enum class StepKind : std::uint8_t { run, run_inplace, free, offload, fetch, dro
 std::string_view to_string(StepKind kind);
 
 /// One step. `id` is an op for run, run_inplace and run_host, and a tensor for the other kinds.
-/// core/schedule/README.md explains each kind.
+/// docs/concepts/schedules.md explains each kind.
 struct Step {
     StepKind kind = StepKind::run;
     std::int32_t id = -1;
@@ -62,8 +62,8 @@ constexpr bool holds_for(ScheduleClass of, ScheduleClass over) {
 /// Returns how many steps run an op on the host.
 int host_runs(const std::vector<Step>& steps);
 
-/// Returns the smallest class that contains every list of steps whose kinds all occur in `steps`. The result
-/// is never `staged` or `with_activation_copies`, because the kinds of steps do not show these classes.
+/// Returns `with_host_ops` if an op runs on the host, else `with_copies` if there are copies, else
+/// `any_order`. The kinds of steps do not show the other classes.
 ScheduleClass class_of(const std::vector<Step>& steps);
 
 /// A proven lower bound on the overhead of all schedules of a class.

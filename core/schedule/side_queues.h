@@ -8,8 +8,8 @@
 //     int back = queues.add({.queue = SideQueue::to_device, .alone = 100, .contended = 200});
 //     queues.wait_for(out);            // the time is now 190: 150 ns for the 60 % that were left
 //
-// core/schedule/README.md explains when work begins and how long it takes. Cost: constant each time work is
-// added, begins or ends.
+// docs/concepts/schedules.md explains when work begins and how long it takes. Cost: constant each time work
+// is added, begins or ends.
 #pragma once
 
 #include <cstdint>

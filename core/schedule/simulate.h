@@ -33,7 +33,7 @@ struct Simulation {
     std::vector<SideTrace> beside;  ///< in the order of the steps that started the work
 };
 
-/// Simulates the steps by the rules of core/schedule/README.md. With cyclic homes, the traces are from the
+/// Simulates the steps by the rules of docs/concepts/schedules.md. With cyclic homes, the traces are from the
 /// repetition that determines the time, and their times count from the start of this repetition. Otherwise
 /// the rules for the end of the training step are not checked, so that a part of a schedule can be simulated.
 /// Copies use `links`, or the links of the graph's device if `links` is absent. Fails at the first step that

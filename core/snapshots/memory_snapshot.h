@@ -18,7 +18,8 @@ namespace rematlas {
 enum class AllocatorAction : std::uint8_t {
     alloc,
     free_requested,  ///< the program frees a block
-    free_completed,  ///< the block can be used again; delayed if another stream still uses it
+    free_completed,  ///< the block can be used again; the event is late if another stream still uses the
+                     ///< block
     segment_alloc,
     segment_free,
     segment_map,    ///< an expandable segment takes more memory from the device

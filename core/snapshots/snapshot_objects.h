@@ -26,8 +26,8 @@ class SnapshotObjects {
     std::uint32_t other();  ///< an object that snapshots do not use, such as a tuple
 
     /// Fills a dictionary with keys and values, which alternate in `pairs`. `position` is for messages.
-    /// Throws SnapshotFault if the object is not a dictionary, or was filled before (torch's writer fills
-    /// each dictionary at once).
+    /// Throws SnapshotFault if the object is a list, or was filled before (torch's writer fills each
+    /// dictionary at once). Ignores objects that snapshots do not use.
     void fill(std::uint32_t object, std::span<const PickleValue> pairs, std::int64_t position);
     /// Appends values to a list. Throws SnapshotFault if the object is not a list.
     void append(std::uint32_t object, std::span<const PickleValue> values, std::int64_t position);

@@ -93,8 +93,8 @@ class Mover {
         return found;
     }
 
-    /// Moves the collective to the last place that is not after `before` and at which the clock is at most
-    /// `latest`, or as close to that place as possible. Returns its new place.
+    /// Moves the collective towards the last place that is not after `before` and at which the clock is at
+    /// most `latest`. Stops earlier if the budget or a dependency requires this. Returns the new place.
     std::size_t move(std::size_t at, std::int64_t latest, std::size_t before) {
         const std::int64_t most_time = duration(at) / 2;
         std::vector<std::size_t> along{at};  // descending

@@ -8,7 +8,7 @@
 namespace rematlas {
 
 /// Returns the steps in a new order. A step that would wait for a collective, for example the free of a
-/// collective's input, is placed after later steps that do not depend on it, as far as the budget allows.
+/// collective's input, is placed after later steps that do not depend on it, if the budget allows this.
 /// Returns `steps` if they cannot be simulated.
 std::vector<Step> with_late_waits(const MovedSteps& moved, std::vector<Step> steps);
 

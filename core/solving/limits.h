@@ -16,7 +16,7 @@ struct Limits {
     /// ends early only if its schedule is proven optimal.
     double gap = 1e-3;
     std::stop_token stop{};  ///< checked at least every 50 ms; if set, the solver returns its best answer
-    std::uint64_t seed = 1;  ///< equal seeds and threads give equal answers unless time ends the search
+    std::uint64_t seed = 1;  ///< equal seeds and thread counts give equal answers unless time ends the search
     int threads = 1;
     /// Extra wall clock time to look for a better bound if the solver ended with a gap. `add_bound`
     /// (planning/solve.h) spends this time after the solver has returned.

@@ -5,7 +5,7 @@
 //     ... --appimage-offset     prints where the squashfs begins
 //
 // Other AppImages mount their file system, which needs FUSE 2 and a setuid helper; newer distributions come
-// without these. This one unpacks into $XDG_CACHE_HOME/rematlas/appimage-ID (else ~/.cache, else $TMPDIR,
+// without these. This AppImage unpacks into $XDG_CACHE_HOME/rematlas/appimage-ID (else ~/.cache, else $TMPDIR,
 // else /tmp), where the next start finds it. ID is the digest of the squashfs. The folder gets its name after
 // the last file is written, so a process that was killed leaves no half folder behind under that name.
 #define _GNU_SOURCE
@@ -52,7 +52,7 @@ static char* joined(const char* format, ...) {
     return made;
 }
 
-/// The bytes of the ELF program: the squashfs lies behind its table of sections.
+/// Returns the size of the ELF program in bytes. The squashfs begins behind the program's section table.
 static size_t program_bytes(const char* path) {
     Elf64_Ehdr header;
     const int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -126,7 +126,7 @@ static int is_folder(const char* path) {
     return access(path, W_OK | X_OK) == 0;
 }
 
-/// The folder in which unpacked images lie.
+/// Returns the folder for unpacked images.
 static char* folder_of_images(void) {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"), *temporary = getenv("TMPDIR");
     char* found = NULL;

@@ -1,4 +1,4 @@
-// The table of what is in memory at the cursor.
+// The table of the tensors that are in memory at the cursor.
 
 class AliveTable {
   constructor(page, chosen) {

@@ -1,7 +1,7 @@
-// Paints the blocks at any zoom: what is too small to be read is left out.
+// Paints the blocks at any zoom, and leaves out what is too small to be read.
 
 const DECISIONS = ['keep', 'recompute', 'offload'];
-// Least zooms at which things are shown.
+// The smallest zooms at which parts of the picture are shown.
 const SHOW_ROUNDED = 0.12, SHOW_SHARES = 0.2, SHOW_SHEET = 0.25, SHOW_FRAME_TITLE = 0.3;
 const SHOW_TITLE = 0.35, SHOW_ARROW = 0.4, SHOW_CAPTION = 0.5;
 
@@ -16,7 +16,7 @@ class BlockPainter {
     this.graph = layout.graph;
   }
 
-  /** What is said of each item under a plan: bytes by decision, and how often its ops run. */
+  /** Sets the facts of each item under a plan: bytes by decision, runs and time of its ops. */
   tell(composition, plan, byPhase) {
     this.byPhase = byPhase;
     const {ops, tensors} = this.graph;
@@ -45,7 +45,7 @@ class BlockPainter {
     return parts[1] > parts[0] ? 1 : 0;
   }
 
-  /** The name of an item's colour. */
+  /** Returns the name of the item's colour. */
   colourOf(item) {
     const decided = !this.byPhase && item.phase === 0;
     return decided ? DECISIONS[this.largest(item.made)] : PHASES[item.phase];
@@ -111,7 +111,7 @@ class BlockPainter {
         marked ? 2.5 : 1);
   }
 
-  /** At the frame's upper edge, or at that of the window where the frame began above it. */
+  /** Paints the title at the frame's upper edge; at the window's upper edge if that one is out of sight. */
   frameTitle({rect, frame}, seen) {
     const {context} = this;
     const {label, repeats} = this.layout.frames[frame];
@@ -127,7 +127,7 @@ class BlockPainter {
     paintText(context, text, rect.x + 9, y + 14.5, {colour: 'quiet'});
   }
 
-  // Edges: all of one look are one path, heavy ones below light ones.
+  // Edges. All edges with the same look are one path. Light edges are painted over heavy ones.
 
   lookOf(edge, heaviest) {
     const width = 0.7 + 3.8 * Math.sqrt(heaviest > 0 ? edge.bytes / heaviest : 0);
@@ -207,7 +207,7 @@ class BlockPainter {
     this.context.closePath();
   }
 
-  // Items
+  // Items.
 
   item(item) {
     const {zoom} = this;
@@ -217,7 +217,7 @@ class BlockPainter {
       this.rounded(rect, paper.pale(colour, 0.25), null, 0);
       return;
     }
-    // A second sheet behind it tells that there is more inside.
+    // A second sheet behind the item shows that the item can be expanded.
     if (item.op === undefined && zoom > SHOW_SHEET)
       this.rounded(
           {...rect, x: rect.x + 3, y: rect.y + 3}, paper.pale(colour, 0.9), paper.pale(colour, 0.5), 5);
@@ -226,7 +226,7 @@ class BlockPainter {
     if (zoom > SHOW_TITLE) this.labels(item);
   }
 
-  /** At the left side: how much of what the item makes has which fate. */
+  /** Paints, at the item's left side, how its bytes divide into kept, recomputed and offloaded ones. */
   shares({rect, made}, colour) {
     const {context} = this;
     const all = made[0] + made[1] + made[2], height = rect.height - 10;

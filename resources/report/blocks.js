@@ -1,8 +1,8 @@
-// The view of the blocks: zoom and pan, expanding and collapsing, what is selected and what is said of
-// it.
+// The view of the blocks: zooming, panning, expanding, collapsing and selecting them, and the text about the
+// selection.
 
 const LEAST_ZOOM = 0.004, MOST_ZOOM = 4, READABLE_ZOOM = 0.75;
-const STRIP_WIDTH = 14;  // of the whole step, small, at the right
+const STRIP_WIDTH = 14;  // the width of the small picture of the whole step at the right edge
 
 class BlocksView {
   constructor(page, chosen) {
@@ -76,7 +76,7 @@ class BlocksView {
     });
   }
 
-  // What is shown
+  // The picture and its colours.
 
   recompose() {
     this.composition = this.layout.compose();
@@ -91,7 +91,7 @@ class BlocksView {
   }
 
   showLegend() {
-    this.strip = null;  // its colours may be others
+    this.strip = null;  // the colours of the strip may have changed
     const entries = this.byPhase ? PHASES.map((name) => [name, name]) : [
       ['keep', 'kept'], ['recompute', 'computed again'], ['offload', 'copied to the host'],
       ['backward', 'backward']
@@ -105,7 +105,7 @@ class BlocksView {
     this.retell();
   }
 
-  /** Keeps what stands in the middle of the window there. */
+  /** Expands (1) or collapses (-1) one level of blocks, and goes to the beginning of the step. */
   level(step) {
     const depth = Math.min(this.layout.depths, Math.max(-1, this.layout.depthShown + step));
     this.layout.openTo(depth);
@@ -113,7 +113,7 @@ class BlocksView {
     this.begin();
   }
 
-  /** The item or frame at `anchor` stays where it is on the screen. */
+  /** Expands or collapses a unit. Its frame number `frame` stays where it is on the screen. */
   toggle(unit, frame) {
     const rectOf = () =>
         (this.composition.items.find((one) => one.unit === unit && one.frame === frame) ||
@@ -126,9 +126,9 @@ class BlocksView {
     if (before && after) this.pan((before.x - after.x) * this.zoom, (before.y - after.y) * this.zoom);
   }
 
-  // Zoom and pan
+  // Zoom and pan.
 
-  /** The step from its beginning, as large as can be read. */
+  /** Shows the beginning of the step, large enough to be read if the width allows this. */
   begin() {
     this.fit();
     if (this.zoom >= READABLE_ZOOM || this.picture.width === 0) return;
@@ -142,7 +142,6 @@ class BlocksView {
     const margin = 24;
     const zoom =
         Math.min((this.picture.width - 2 * margin) / width, (this.picture.height - 2 * margin) / height);
-    // A long step is a column: its width is what can be read, and it begins at the top.
     this.zoom = Math.min(1.2, Math.max(zoom, LEAST_ZOOM));
     this.shift =
         [(this.picture.width - width * this.zoom) / 2, (this.picture.height - height * this.zoom) / 2];
@@ -166,7 +165,7 @@ class BlocksView {
     return x > this.picture.width - STRIP_WIDTH - 6;
   }
 
-  /** Shows the part of the step that is at a height of the strip. */
+  /** Shows the part of the step that is at the height `y` of the strip. */
   goTo(y) {
     const place = (y / this.picture.height) * this.composition.size.height;
     this.shift = [this.shift[0], this.picture.height / 2 - place * this.zoom];
@@ -177,7 +176,7 @@ class BlocksView {
     return [(x - this.shift[0]) / this.zoom, (y - this.shift[1]) / this.zoom];
   }
 
-  /** Brings a rectangle into the window where it is outside of it or too small to be read. */
+  /** Zooms in if captions are hidden, and moves the rectangle to the middle if it is not in the window. */
   show(rect) {
     if (this.picture.width === 0) return;
     if (this.zoom < SHOW_CAPTION) this.zoom = 0.8;
@@ -192,7 +191,7 @@ class BlocksView {
     this.picture.repaint();
   }
 
-  // What is at a point
+  // Items, edges and frames at a point.
 
   hit(x, y) {
     const [a, b] = this.placeAt(x, y);
@@ -243,7 +242,7 @@ class BlocksView {
     return lines;
   }
 
-  // Selection
+  // Selection.
 
   select({item, edge, frame}) {
     this.edge = edge || null;
@@ -293,7 +292,7 @@ class BlocksView {
             item.unit === selection.unit && item.frame === selection.frame && item.unit !== undefined);
   }
 
-  /** Along the heaviest arrow; 0: to the other side of the ladder. */
+  /** Goes along (1) or against (-1) the heaviest arrow; 0 goes to the twin on the ladder's other side. */
   walk(step) {
     const {items, edges, itemOfOp} = this.composition;
     const at = this.selectedItem();
@@ -330,7 +329,7 @@ class BlocksView {
     this.show(item.rect);
   }
 
-  /** Expands what is around an op, and goes there. */
+  /** Expands the blocks around an op, and goes to the op. */
   reveal(op) {
     this.layout.reveal(op);
     this.recompose();
@@ -382,7 +381,7 @@ class BlocksView {
       this.paintStrip(context, width, height, top, bottom);
   }
 
-  /** The whole step at the right edge, and which part of it is seen. */
+  /** Paints the strip: the whole step at the right edge, with a box around the part in the window. */
   paintStrip(context, width, height, top, bottom) {
     const left = width - STRIP_WIDTH - 3, whole = this.composition.size.height;
     if (!this.strip || this.strip.height !== height) this.strip = this.makeStrip(height);
@@ -412,7 +411,7 @@ class BlocksView {
   }
 }
 
-/** "70 % kept, 30 % computed again" */
+/** Returns a text such as "70 % kept, 30 % computed again". */
 function sharesText(parts) {
   const all = parts[0] + parts[1] + parts[2];
   const names = ['kept', 'computed again', 'copied to the host'];

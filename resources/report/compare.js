@@ -1,6 +1,6 @@
-// Two plans: the memory of both, and what one computes again or copies that the other does not.
+// Compares two plans: their memory, and the ops and copies that one of them runs more often.
 
-/** What plans `a` and `b` do differently, an op or a copied tensor a row. */
+/** Returns a row for each op and each copied tensor that plans `a` and `b` run or copy unequally often. */
 function differencesOf(graph, a, b) {
   const {ops, tensors} = graph;
   const rows = [];
@@ -21,7 +21,7 @@ function differencesOf(graph, a, b) {
   return rows;
 }
 
-/** How often each tensor is copied to the host and back, and how long the links are busy with it. */
+/** Returns by tensor the number of copies to the host and back, and the time that they take on the links. */
 function copiedTimes(plan) {
   const copied = new Map();
   const {kinds, ids} = plan.steps;
@@ -34,7 +34,8 @@ function copiedTimes(plan) {
 }
 
 /**
- * "B needs 20 MiB less and takes 7 ms more than A; it computes 7 operations more often (8 ms, 22 MiB)."
+ * Returns a sentence such as "B needs 20 MiB less and takes 7 ms more than A; it computes 7 operations more
+ * often (8 ms, 22 MiB)."
  */
 function comparedWords(plan, other, rows) {
   const against = (value, text) =>

@@ -1,18 +1,18 @@
-// One picture of the blocks, for one choice of blocks that are expanded.
+// Makes the picture of the blocks for one choice of expanded blocks.
 
 function middleOf(rect, lower) {
   return [rect.x + rect.width / 2, lower ? rect.y + rect.height : rect.y];
 }
 
-/** A curve that leaves and arrives upright. */
+/** Returns a curve that is vertical at both ends. */
 function upright(a, b) {
   const turn = (b[1] - a[1]) * 0.4;
   return [a, [a[0], a[1] + turn], [b[0], b[1] - turn], b];
 }
 
 /**
- * From the right side of one item to the left side of another: level, but for one turn between their
- * boxes.
+ * Returns a route from the right side of one item to the left side of another. It is horizontal except for
+ * one turn between the boxes around the items.
  */
 function routeAcross(from, to, fromBox, toBox) {
   const a = [from.x + from.width, from.y + from.height / 2], b = [to.x, to.y + to.height / 2];
@@ -27,7 +27,7 @@ function routeAcross(from, to, fromBox, toBox) {
   return [a, ...line(a, begin), [left + turn, a[1]], [right - turn, b[1]], end, ...line(end, b)];
 }
 
-/** Moves the ends of a route, and what leads to them. */
+/** Returns the route with its ends moved, together with their control points. */
 function anchored(route, begin, end) {
   if (route.length === 4) return upright(begin, end);
   const last = route.length - 1;
@@ -46,8 +46,8 @@ class Composition {
     this.layout = layout;
     this.graph = layout.graph;
     this.units = layout.units;
-    this.items = [];   // {rect, op} or {rect, unit, frame}; `unit` and `member` of its place
-    this.frames = [];  // {rect, frame, unit, depth}, from the outside in
+    this.items = [];   // {rect, place, op} or {rect, place, unit, frame}; `place`: {unit, member}
+    this.frames = [];  // {rect, frame, unit, side, depth}, the outer frames first
     this.shown = this.units.map(() => false);
     for (const unit of this.units)
       this.shown[unit.index] = unit.parent < 0 ||
@@ -57,7 +57,7 @@ class Composition {
     this.connect();
   }
 
-  /** From the inside out: how large frames are. */
+  /** Computes the sizes of frames, the inner frames first. */
   measure() {
     this.maps = [];
     this.sizes = [];
@@ -83,7 +83,7 @@ class Composition {
     }
   }
 
-  /** From the outside in: where everything lies. */
+  /** Computes the places of frames and items, the outer frames first. */
   place() {
     this.origins = [];
     this.origins[0] = [[0, 0], [0, 0]];
@@ -124,7 +124,7 @@ class Composition {
     return {x: from[0] + (roomX - width) / 2, y: from[1] + (roomY - height) / 2, width, height};
   }
 
-  /** Where a point of a unit lies in the whole picture. */
+  /** Returns the place in the whole picture of a point of a unit. */
   placed(unit, side, x, y) {
     const u = unit.index, origin = this.origins[u][side];
     return [
@@ -132,7 +132,7 @@ class Composition {
     ];
   }
 
-  /** The same of a point between two frames. */
+  /** Does the same as `placed` for a point that may lie between the two frames of a unit. */
   placedBetween(unit, x, y) {
     if (!unit.isPair || x <= unit.widths[0]) return this.placed(unit, 0, x, y);
     if (x >= unit.beside) return this.placed(unit, 1, x, y);
@@ -141,9 +141,9 @@ class Composition {
     return [a[0] + part * (b[0] - a[0]), a[1] + part * (b[1] - a[1])];
   }
 
-  // Edges
+  // Edges.
 
-  /** One edge for all tensors that one item makes and another reads. */
+  /** Makes one edge for all tensors that one item makes and another item reads. */
   connect() {
     const {tensors} = this.graph;
     this.edges = [];
@@ -176,7 +176,7 @@ class Composition {
     return {unit: of.parent, member: of.memberOfParent[side]};
   }
 
-  /** The place itself, or that of the collapsed block around it. */
+  /** Returns the place itself, or the place of the collapsed block around it. */
   lifted(place) {
     while (!this.shown[place.unit]) place = this.around(place);
     return place;
@@ -210,7 +210,7 @@ class Composition {
         this.rects[top.unit][top.member], this.rects[end.unit][end.member]);
   }
 
-  /** The parts of an edge in order; null where the layout has none: what waits is no reader. */
+  /** Returns the route of an edge, joined from its parts; null if the layout lacks one of the parts. */
   joined(a, b, role) {
     const parts = [];
     const add = (unit, edge) => parts.push(edge ? this.part(this.units[unit], edge) : null);
@@ -222,7 +222,7 @@ class Composition {
       add(unit, this.units[unit].shape.into.get(role * 65536 + member));
     if (parts.includes(null)) return null;
     parts.forEach((part, i) => {
-      // The inner parts, which end at ports, tell where the outer ones go on.
+      // An inner part ends at a port of a box. The outer part continues there.
       const begin =
           part.fromBox && i > 0 ? parts[i - 1].route[parts[i - 1].route.length - 1] : part.route[0];
       const last = part.route[part.route.length - 1];
@@ -232,7 +232,7 @@ class Composition {
     return parts.flatMap((part, i) => (i === 0 ? part.route : part.route.slice(1)));
   }
 
-  /** An edge of a unit, and whether its ends are borders of boxes. */
+  /** Returns the route of an edge of a unit, and whether its ends are borders of boxes. */
   part(unit, {from, to, role, route}) {
     const count = unit.members.length;
     const side = unit.members[from < count ? from : to].side;
@@ -262,7 +262,7 @@ class Composition {
   }
 }
 
-/** As `anchored`, but a single curve keeps its turns. */
+/** Does the same as `anchored`, but does not move the control points of a single curve. */
 function movedEnds(route, begin, end) {
   return route.length === 4 ? [begin, route[1], route[2], end] : anchored(route, begin, end);
 }

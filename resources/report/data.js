@@ -1,4 +1,4 @@
-// Reads what the page holds into columns of numbers: viz/report/page_data.h says what they are.
+// Reads the data of the page into columns of numbers. viz/report/page_data.h describes the columns.
 
 const PHASES = ['forward', 'loss', 'backward', 'optimizer'];
 const KINDS = ['parameter', 'buffer', 'input', 'constant', 'activation', 'gradient', 'optimizer state'];
@@ -16,7 +16,7 @@ const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+
 const DIGIT_OF = new Uint8Array(128);
 for (let i = 0; i < LETTERS.length; ++i) DIGIT_OF[LETTERS.charCodeAt(i)] = i;
 
-/** The numbers of a packed column. Sums and not shifts, since sizes in bytes need more than 32 bits. */
+/** Returns the numbers of a packed column. It uses no bit shifts, because sizes need more than 32 bits. */
 function unpack(letters) {
   const numbers = [];
   let code = 0, weight = 1;
@@ -39,7 +39,10 @@ function summed(numbers) {
 
 const unpackChanges = (letters) => summed(unpack(letters));
 
-/** Lists that are counts followed by changes, one list an op; `width` numbers are one entry. */
+/**
+ * Returns a list for each op. A packed list is a count of entries, followed by `width` numbers for each
+ * entry. Each number is stored as its difference from the previous number.
+ */
 function unpackLists(letters, count, width = 1) {
   const numbers = unpack(letters);
   const lists = [];
@@ -73,7 +76,7 @@ function readOps(packed, strings) {
   };
 }
 
-/** The graph with what is asked of it again and again: who makes a tensor, and who reads it. */
+/** Returns the graph, with the maker and the readers of each tensor. */
 function readGraph(page) {
   const ops = readOps(page.ops, page.strings);
   const tensors = {
@@ -93,7 +96,7 @@ function readGraph(page) {
   return {ops, tensors, classes, groups: page.groups, results: unpackChanges(page.results)};
 }
 
-/** The steps of a plan as columns, with the time at which each begins and ends. */
+/** Returns the steps of a plan as columns, with the times at which each step begins and ends. */
 function readSteps(packed, ops) {
   const kinds = packed.kinds;
   const count = kinds.length;
@@ -117,7 +120,7 @@ function readSteps(packed, ops) {
   return {count, kinds, ids, begin, end, during, host, runs, again, runSteps};
 }
 
-/** A plan with its steps, which are read when it is shown for the first time. */
+/** A plan. Its steps are read when they are first needed. */
 class PlanData {
   constructor(packed, index, graph) {
     Object.assign(this, {
@@ -144,7 +147,7 @@ class PlanData {
     return (this.steps_ ||= readSteps(this.packed, this.graph.ops));
   }
 
-  /** What goes on beside compute, and the times in which compute waits for it. */
+  /** The copies, host runs and collectives beside compute, and the times in which compute waits. */
   get beside() {
     if (this.beside_) return this.beside_;
     const side = unpack(this.packed.beside), waits = unpack(this.packed.waits);
@@ -161,13 +164,13 @@ class PlanData {
     return (this.memory_ ||= new StepMemory(this));
   }
 
-  /** "A  atlas  1.02 GiB  +7.10 %" */
+  /** A text such as "A · atlas · 1.02 GiB · +7.10 %". */
   get title() {
     const solver = this.solver === 'keep-all' ? 'no recomputation' : plainName(this.solver) || 'plan';
     return `${this.letter} · ${solver} · ${bytesText(this.peak)} · ${overheadText(this.overhead)}`;
   }
 
-  /** What the plan does with a tensor: 0 keeps it, 1 makes it again, 2 copies it to the host. */
+  /** The plan's decision for each tensor: 0 keeps it, 1 recomputes it, 2 copies it to the host. */
   get decisions() {
     if (this.decisions_) return this.decisions_;
     const {ops, tensors} = this.graph;

@@ -33,7 +33,7 @@ function tensorLinks(graph, chosen, tensors) {
       (tensor) => chosen.set({selection: {tensor}}));
 }
 
-/** A way to the next step after the cursor that runs the op; after the last one, to the first. */
+/** Returns a button that goes to the op's next run after the cursor; after its last run, to its first. */
 function runButton(chosen, op) {
   const {steps} = chosen.plan;
   const runs = steps.runSteps.filter((step) => steps.ids[step] === op);

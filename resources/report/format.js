@@ -1,6 +1,6 @@
-// Sizes, times and names as people read them: the same words as those of the command line.
+// Formats sizes, times and names for readers, in the same words as the command line.
 
-/** Rounded as the command line does it: from the middle between two numbers to the even one. */
+/** Rounds as the command line does: half to even. */
 function fixed(value, digits) {
   const scaled = value * 10 ** digits, below = Math.floor(scaled);
   const even = below % 2 === 0 ? below : below + 1;
@@ -24,7 +24,7 @@ const TIME_UNITS = [['s', 1e9], ['ms', 1e6], ['us', 1e3], ['ns', 1]];
 const bytesText = (bytes) => inUnits(bytes, BYTE_UNITS);
 const timeText = (nanoseconds) => inUnits(nanoseconds, TIME_UNITS);
 
-/** 1.071 is "+7.10 %". */
+/** Returns "+7.10 %" for 1.071. */
 function overheadText(overhead) {
   const percent = (overhead - 1) * 100;
   const digits = Math.abs(percent) < 10 ? 2 : Math.abs(percent) < 100 ? 1 : 0;
@@ -36,15 +36,15 @@ function counted(count, one, many) {
 }
 
 /**
- * A name from a file as it is shown. Control characters, and those that turn the direction of what comes
- * after them, would change the words beside it: each becomes a mark.
+ * Returns a name from a file in the form in which it is shown. Control characters, and characters that
+ * change the direction of text, are replaced by a mark.
  */
 function plainName(name) {
   const unseen = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
   return name.replace(unseen, '\ufffd');
 }
 
-/** The least of 1, 2 and 5 times a power of ten that is not below `raw`. */
+/** Returns 1, 2 or 5 times a power of ten: the smallest such number that is not below `raw`. */
 function roundStep(raw) {
   const power = 10 ** Math.floor(Math.log10(raw));
   for (const factor of [1, 2, 5])
@@ -52,12 +52,12 @@ function roundStep(raw) {
   return 10 * power;
 }
 
-/** Powers of two, as sizes in memory come; below 8 units decimal steps read better. */
+/** Returns the smallest power of two that is not below `raw`; below 8, the result of `roundStep`. */
 function roundStepOfBytes(raw) {
   return raw < 8 ? roundStep(raw) : 2 ** Math.ceil(Math.log2(raw) - 1e-9);
 }
 
-/** Places of round numbers from `low` to `high`, with the unit that suits them all. */
+/** Returns about `count` round numbers from `low` to `high`, and one unit for all of them. */
 function ticksOf(low, high, count, units, stepOf) {
   const [unit, size] = units.find(([, one]) => high / 1.5 >= one) || units[units.length - 1];
   const step = stepOf(Math.max(high - low, 1e-9) / size / count);
@@ -78,7 +78,7 @@ const percentTicks = (low, high, count) => {
   return {ticks: ticks.map((tick) => ({value: 1 + tick.value / 100, text: textOf(tick)})), unit: ''};
 };
 
-/** Lines of comma-separated fields (RFC 4180). */
+/** Returns the rows as lines of comma-separated fields (RFC 4180). */
 function csvText(rows) {
   const field = (value) => {
     const text = String(value);

@@ -1,9 +1,9 @@
-// A table of any length: only the rows that are seen exist. It can be sorted by each column, filtered by
-// words and copied as CSV.
+// A table of any length. Only the visible rows have elements. The table can be sorted by each column,
+// filtered by words and copied as CSV.
 
 const ROW_HEIGHT = 26;
 
-/** Columns of a table: `grows` is the share of the room that is left, 0: none. */
+/** Returns a column. `grows`: the column's share of the width that remains; 0 for a fixed width. */
 function textColumn(title, width, grows, text) {
   return {title, width, grows, text};
 }
@@ -21,9 +21,9 @@ class Grid {
   static count = 0;
 
   /**
-   * `columns`: {title, width, value(row), text(row), isNumber}; `value` sorts and is copied, `text` is
-   * shown. `choose(row)` follows the row that is walked to or clicked, `activate(row)` is for Enter and
-   * double clicks.
+   * `columns`: {title, width, value(row), text(row), isNumber}. Rows are sorted by `value`, which is also
+   * copied; `text` is shown. `choose(row)` is called when the user goes to a row or clicks it, and
+   * `activate(row)` at Enter and double clicks.
    */
   constructor(name, columns, {choose = () => {}, activate = () => {}, sorted = -1, down = true} = {}) {
     Object.assign(this, {name, columns, choose, activate});
@@ -34,7 +34,7 @@ class Grid {
     this.current = -1;
     this.pool = [];
     this.words = '';
-    this.filling = 0;  // grows with every change of what rows hold
+    this.filling = 0;  // increases whenever the contents of rows change
     this.makeElements(name);
     this.listen();
   }
@@ -113,7 +113,7 @@ class Grid {
     return this.columns.some((column) => String(column.text(row)).toLowerCase().includes(this.words));
   }
 
-  /** Sorts and filters again; the current row stays the same one. */
+  /** Sorts and filters again. The current row stays current. */
   refresh() {
     ++this.filling;
     const was = this.rows[this.current];
@@ -162,7 +162,7 @@ class Grid {
     this.choose(this.rows[at]);
   }
 
-  /** Marks the row that `isIt`, and shows it, without choosing it again. */
+  /** Marks and shows the row for which `isIt(row)` is true, without calling `choose`. */
   follow(isIt) {
     const at = this.rows.findIndex(isIt);
     if (at === this.current) return;
@@ -181,8 +181,8 @@ class Grid {
   }
 
   /**
-   * A row of the table keeps its element while it is seen: what is scrolled to takes those that went
-   * out.
+   * Fills the elements of the visible rows. A row keeps its element while it is visible. Rows that come into
+   * view take the elements of rows that went out of view.
    */
   paint() {
     if (this.scroller.clientHeight === 0) return;

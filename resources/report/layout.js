@@ -1,13 +1,15 @@
-// Puts the blocks together: each was laid out on its own, with the blocks inside collapsed. A block that
-// is expanded needs more room than its box had: what lies beside and below it moves aside, and nothing
-// changes its order. Edges are joined from their parts in the blocks that they pass.
+// Puts the blocks together. Each block was laid out on its own, with the blocks inside it collapsed. An
+// expanded block needs more room than its box, so the items beside and below it move aside; their order does
+// not change. An edge is joined from its parts in the blocks that it passes. A unit is a block with
+// its twin, if there is one, or a part without frames, which is always expanded. The frames of a block and of
+// its twin are on the two sides of the unit.
 
 const DOWN = 0,
-      UP = 1;  // roles of edges along the flow; others lead from one side of the ladder to the other
+      UP = 1;  // roles of edges along the flow; all other edges lead to the other side of the ladder
 
 /**
- * A map of a line that grows with it, in which each interval becomes at least as long as it is asked to
- * be.
+ * Returns an increasing function of a coordinate. It stretches each interval {from, to, size} at least to the
+ * length `size`.
  */
 function stretched(intervals) {
   if (intervals.length === 0) return (x) => x;
@@ -115,7 +117,7 @@ class BlockLayout {
     this.open = new Set();
   }
 
-  /** What each frame holds, and how deep it lies; sections and the sheet are always open. */
+  /** Computes the depth of each unit, and the ops in each frame with their sums. */
   sumUp() {
     const {ops, tensors} = this.graph;
     for (const unit of this.units) {
@@ -148,12 +150,12 @@ class BlockLayout {
     return depth;
   }
 
-  /** Expands all frames down to a depth, and no others. */
+  /** Expands all units down to a depth, and no others. */
   openTo(depth) {
     this.open = new Set(this.units.filter((unit) => unit.depth <= depth).map((unit) => unit.index));
   }
 
-  /** As many levels as show at most some items. */
+  /** Expands as many levels as possible with at most `items` visible items. */
   openAtMost(items) {
     for (let depth = this.depths; depth >= 0; --depth) {
       this.openTo(depth);
@@ -177,7 +179,7 @@ class BlockLayout {
     return true;
   }
 
-  /** Opens or closes a frame with its twin; what is inside of a closed one is closed too. */
+  /** Expands or collapses a unit. If it is collapsed, the units inside it are collapsed, too. */
   toggle(unit) {
     if (!this.open.has(unit)) {
       this.open.add(unit);
@@ -188,12 +190,12 @@ class BlockLayout {
         if (at === unit) this.open.delete(inner);
   }
 
-  /** Opens all that is around an op. */
+  /** Expands all units around an op. */
   reveal(op) {
     for (let u = this.placeOf[op].unit; u >= 0; u = this.units[u].parent) this.open.add(u);
   }
 
-  /** The picture of what is open: items, frames and edges with their places. */
+  /** Returns the picture for the expanded units: items, frames and edges with their places. */
   compose() {
     return new Composition(this);
   }

@@ -1,4 +1,4 @@
-// Puts the page together: what can be read without a script becomes its first tab.
+// Puts the page together. The part that can be read without a script becomes the first tab.
 
 function makeHeader(page, chosen, tabs, help, onPaper) {
   const title = document.querySelector('h1');
@@ -53,7 +53,7 @@ function addViews(page, chosen, tabs, help) {
   return views;
 }
 
-/** Keys that work everywhere, but where one writes. */
+/** Handles the keys that work everywhere except in text fields. */
 function listenToPage(tabs, help, toggle) {
   const keys = [
     ['?', 'shows this list', () => help.open()],
@@ -98,7 +98,7 @@ function start() {
   document.body.append(help.dialog);
   listenToPage(tabs, help, toggle);
   tabs.show('summary');
-  // What tests and curious people ask of the page.
+  // Tests use this object.
   window.rematlas = Object.freeze({page, chosen, tabs, views});
   return {page, chosen, header, help};
 }

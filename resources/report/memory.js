@@ -1,4 +1,4 @@
-// The view of the memory: a cursor that goes from run to run, zoom, and what is alive at the cursor.
+// The view of the memory: a cursor that goes from run to run, zoom, and the tensors alive at the cursor.
 
 class MemoryView {
   constructor(page, chosen) {
@@ -64,7 +64,7 @@ class MemoryView {
     });
   }
 
-  /** Takes the shown plan. */
+  /** Shows the chosen plan from now on. */
   take() {
     const {plan} = this.chosen;
     const plain = this.page.plans[this.page.plain];
@@ -98,7 +98,7 @@ class MemoryView {
     this.legend.replaceChildren(...entries, ...host, ...plain);
   }
 
-  // The cursor
+  // The cursor.
 
   moveTo(x, y, isClick = false) {
     const {painter, times} = this;
@@ -121,7 +121,7 @@ class MemoryView {
     if (at < 0)
       at = runSteps.length - 1;
     else if (runSteps[at] > this.chosen.step && count > 0)
-      at -= 1;  // between two runs, the next one comes
+      at -= 1;  // the cursor is between two runs: one step forward goes to the later run
     const next = Math.min(runSteps.length - 1, Math.max(0, at + count));
     this.chosen.set({step: runSteps[next]});
     this.showCursor();
@@ -139,14 +139,14 @@ class MemoryView {
     this.chosen.set({selection: 'rih'.includes(plan.steps.kinds[step]) ? {op: id} : {tensor: id}});
   }
 
-  /** Moves what is shown so that the cursor is seen. */
+  /** Moves the shown part of the time so that the cursor is visible. */
   showCursor() {
     const at = this.times.begin[this.chosen.step], [from, to] = this.range;
     if (at >= from && at <= to) return;
     this.setRange(at - (to - from) / 2, at + (to - from) / 2);
   }
 
-  // What is shown of the time
+  // The shown part of the time.
 
   setRange(from, to) {
     const least = this.times.length / 1e6;
@@ -178,7 +178,7 @@ class MemoryView {
     this.setRange(0, this.times.length);
   }
 
-  // What is said
+  // Texts.
 
   wordsOf(step) {
     const {plan} = this.chosen, {ops, tensors} = this.page.graph;
@@ -239,7 +239,7 @@ class MemoryView {
     const byPart = this.parts.checked;
     const look =
         [...this.range, width, height, op, byPart, this.chosen.plan.index, paper.of('page')].join(' ');
-    if (this.look !== look) {  // what moves with the cursor alone is painted over the rest
+    if (this.look !== look) {  // the cursor is not in this picture; it is painted over it
       this.look = look;
       this.still = make('canvas', {width: context.canvas.width, height: context.canvas.height});
       const still = this.still.getContext('2d');

@@ -1,4 +1,4 @@
-// Paints the lanes of what runs when above the memory over the step.
+// Paints the memory over the step, and above it lanes that show what runs at which time.
 
 const NAMES_WIDTH = 108, RIGHT_ROOM = 16, LANE_HEIGHT = 18, LANE_GAP = 4, AXIS_ROOM = 34;
 const LANES = [
@@ -11,10 +11,10 @@ const LANES = [
   {name: 'on the host', colour: 'optimizer'},
 ];
 
-/** The lanes of a plan: those that every plan may have, and one for each queue of collectives. */
+/** Returns the lanes of a plan: the lanes that every plan may have, and one for each queue of collectives. */
 const lanesOf = (plan) => LANES.concat(plan.queues.map((name) => ({name: `queue ${name}`, colour: 'keep'})));
 
-/** The bars of a plan over time, or with one width for each run where nothing takes time. */
+/** The bars of a plan over time. If the plan has no times, each run has the same width. */
 class LaneTimes {
   constructor(plan) {
     this.plan = plan;
@@ -57,7 +57,7 @@ class LaneTimes {
     }
   }
 
-  /** The last run that begins at or before a place; the first one before all. */
+  /** Returns the last run that begins at or before `x`; the first run if there is none. */
   stepAt(x) {
     const {runSteps} = this.plan.steps;
     let low = 0, high = runSteps.length - 1;
@@ -71,7 +71,7 @@ class LaneTimes {
     return runSteps[low];
   }
 
-  /** The last step that begins before a place: the memory there is still its own. */
+  /** Returns the last step that begins before `x`, whose memory is still held there. */
   firstShown(x) {
     let low = 0, high = Math.max(0, this.plan.steps.count - 1);
     while (low < high) {
@@ -96,7 +96,7 @@ class MemoryPainter {
     this.plain = plain;
   }
 
-  /** Where the parts lie, for a shown part of the time and a size of the picture. */
+  /** Computes the places of the parts. `range`: the shown part of the time. */
   lay(range, width, height) {
     this.range = range;
     this.height = height;
@@ -105,7 +105,7 @@ class MemoryPainter {
     this.top = 8 + lanesHeight + 22;
     this.bottom = Math.max(this.top + 40, height - AXIS_ROOM);
     const {peak, budget, hostPeak} = this.plan;
-    // A budget far above the peak is said, not drawn: it would flatten the curve.
+    // A budget far above the peak is not drawn, because it would flatten the curve.
     this.showsBudget = budget > 0 && budget <= 1.6 * peak;
     const plainPeak = this.plain && this.plain.plan.peak <= 2.5 * peak ? this.plain.plan.peak : 0;
     const most = Math.max(peak, this.showsBudget ? budget : 0, plainPeak, hostPeak > 0 ? hostPeak : 0);
@@ -170,12 +170,12 @@ class MemoryPainter {
     });
   }
 
-  /** Bars that are narrower than a point are joined: how much of a column they fill is its shade. */
+  /** Paints a lane. Very narrow bars are joined: a column is darker the more of it such bars fill. */
   lane(lane, top, selected) {
     const {context, x} = this;
     const bars = this.times.bars[lane];
-    const named = Number(paper.of('bar-part'));  // pale enough for a name on it
-    const filled = new Map();                    // by column and phase
+    const named = Number(paper.of('bar-part'));  // pale enough for a name on the bar
+    const filled = new Map();                    // the filled share, by column and phase
     const colourOf = (phase) => (lane === 1 || phase === undefined ? this.times.allLanes[lane].colour : PHASES[phase]);
     for (const bar of bars) {
       if (bar.end < x.low || bar.begin > x.high) continue;
@@ -214,7 +214,7 @@ class MemoryPainter {
     if (text.length > 2) paintText(this.context, text, from + 4, top + 13, {size: 10, colour: 'ink'});
   }
 
-  /** For each column of the picture the least and the most bytes, and the step of the most. */
+  /** Returns for each column of the picture the least and the most bytes, and the step with the most. */
   columns(times, bytes) {
     const {x} = this;
     const first = Math.floor(x.start), count = Math.ceil(x.end) - first + 1;
@@ -279,7 +279,7 @@ class MemoryPainter {
     return paper.pale(paper.curve(place - 1), 0.45);
   }
 
-  /** The uppermost layer first, with all that is below it: each one then covers what is not its own. */
+  /** Paints the layers from the top, each down to the axis. So lower layers cover the part below them. */
   layers() {
     const {context, plan, times} = this;
     const {layers} = plan.memory;
@@ -308,7 +308,7 @@ class MemoryPainter {
     context.setLineDash([]);
   }
 
-  /** The budget and the peak. */
+  /** Marks the budget and the peak. */
   marks() {
     const {context, x, y, plan, times} = this;
     const level = (value, colour, text) => {

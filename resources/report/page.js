@@ -1,8 +1,6 @@
-// The frame of the page: elements, tabs, what is chosen, light and dark, keys and the help on them.
+// The frame of the page: elements, tabs, the chosen plan and selection, light and dark, keys and their help.
 
-/**
- * An element with properties (names with a dash are attributes), and what is in it: elements or text.
- */
+/** Makes an element. Properties with a dash in their names are attributes. `inside`: elements or text. */
 function make(tag, properties = {}, inside = []) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -22,21 +20,18 @@ function button(text, title, onclick) {
   return make('button', {type: 'button', title, onclick}, text);
 }
 
-/**
- * What all views follow: the shown plan and the one to compare with, the step at the cursor, the
- * selection.
- */
+/** The state that all views follow: the shown plan, the other plan, the step at the cursor, the selection. */
 class Chosen {
   constructor(plans) {
     this.plans = plans;
     this.plan = plans[0] || null;
     this.other = plans[1] || plans[0] || null;
     this.step = this.plan ? this.plan.peakStep : -1;
-    this.selection = null;  // {op} or {tensor} or {unit, frame}
+    this.selection = null;  // {op}, {tensor}, {unit, frame}, or {edge: its tensors}
     this.followers = [];
   }
 
-  /** `follow(changed)` is called with the names of what changed. */
+  /** Makes each change call `follow(changed)`. `changed`: the names of the changed properties. */
   onChange(follow) {
     this.followers.push(follow);
   }
@@ -52,17 +47,17 @@ class Chosen {
       for (const follow of this.followers) follow(changed);
   }
 
-  /** Another plan has other steps: the cursor goes to its peak. */
+  /** Shows a plan, and moves the cursor to the plan's peak. */
   show(plan) {
     if (plan) this.set({plan, step: plan.peakStep});
   }
 
-  /** There are more plans, or more is known of those that there are. */
+  /** Called when plans were added, or when facts about plans changed. */
   tellOfPlans() {
     for (const follow of this.followers) follow(new Set(['plans']));
   }
 
-  /** The op that a selection is about; -1: none. */
+  /** The selected op; -1 if no op is selected. */
   get op() {
     return this.selection && this.selection.op !== undefined ? this.selection.op : -1;
   }
@@ -72,13 +67,13 @@ class Chosen {
   }
 }
 
-/** Gives a list of plans an option for each that it lacks. */
+/** Adds an option for each plan that the list lacks. */
 function addPlansTo(list, plans) {
   const missing = plans.slice(list.options.length);
   list.append(...missing.map((plan) => make('option', {title: plainName(plan.name)}, plan.title)));
 }
 
-/** Panels of which one is shown. Arrow keys go from tab to tab, as they do in windows. */
+/** Panels, one of which is visible. Arrow keys go from tab to tab. */
 class Tabs {
   constructor(name, onShow) {
     this.bar = make('div', {className: 'tabs', role: 'tablist', 'aria-label': name});
@@ -130,10 +125,7 @@ class Tabs {
   }
 }
 
-/**
- * Keys of one element. `keys` are [key, what it does, function]; a key may be several, with blanks
- * between.
- */
+/** Handles keys of an element. `keys`: [keys with blanks between them, description, function]. */
 function onKeys(element, keys) {
   element.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -153,7 +145,7 @@ const ARROWS = {
   ArrowRight: '→'
 };
 
-/** Keys as people call them; of a letter in both cases the large one. */
+/** Returns the names of keys for readers. A letter that occurs in both cases is named once. */
 function keyNames(names) {
   const all = names.split(' ').filter(
       (name, _, list) =>
@@ -161,7 +153,7 @@ function keyNames(names) {
   return all.map((name) => ARROWS[name] || name).join('  ');
 }
 
-/** The sheet of all keys: lists of them under the names of the views. */
+/** Makes the dialog with the keys of all views. */
 function makeHelp() {
   const lists = make('div', {className: 'keys'});
   const close = button('Close', 'Closes this list (Esc)', () => dialog.close());
@@ -175,7 +167,7 @@ function makeHelp() {
   return {dialog, add, open: () => dialog.open || dialog.showModal()};
 }
 
-/** Light or dark as the system has it, until the reader chooses. */
+/** Makes the button for light and dark. Until the reader chooses, the system's setting is used. */
 function paperButton(onChange) {
   const root = document.documentElement;
   const system = window.matchMedia('(prefers-color-scheme: dark)');
@@ -195,7 +187,7 @@ function paperButton(onChange) {
   return toggle;
 }
 
-/** Puts a text on the clipboard, and says so on the button for a moment. */
+/** Copies a text to the clipboard, and says so on the button `of` for a moment. */
 async function copyText(text, of) {
   let done = true;
   try {

@@ -1,9 +1,8 @@
-// A picture on a canvas: sharp on every screen, painted once a frame at most, in the colours of the
-// page.
+// A picture on a canvas: sharp on every screen, painted at most once a frame, in the colours of the page.
 
 const FONT = '"DejaVu Sans", Verdana, system-ui, sans-serif';
 
-/** The colours of the page's paper, read again when the reader changes it. */
+/** The colours of the page, which are read again when the reader switches between light and dark. */
 const paper = {
   colours: new Map(),
   of(name) {
@@ -13,7 +12,7 @@ const paper = {
     }
     return this.colours.get(name);
   },
-  /** A colour with a part of another: 0 leaves it, 1 is the other. */
+  /** Returns a mixture of two colours. `part`: the share of `other`, from 0 to 1. */
   mixed(name, other, part) {
     const key = `${name} ${other} ${part}`;
     if (!this.colours.has(key)) {
@@ -26,14 +25,14 @@ const paper = {
   pale(name, part) {
     return this.mixed(name, 'page', part);
   },
-  /** The name of the colour of a curve or of a layer. The style has their number; they repeat. */
+  /** Returns the name of the colour of a curve or a layer. The colours repeat; --curves is their number. */
   curve(place) {
     return 'curve-' + (place % Number(this.of('curves')));
   },
 };
 
 class Picture {
-  /** `paint(context, width, height)` paints all of it. */
+  /** `paint(context, width, height)` paints the whole picture. */
   constructor(name, paint) {
     this.canvas = make('canvas', {tabIndex: 0, role: 'application', 'aria-label': name});
     this.tip = make('div', {className: 'tip', hidden: true, role: 'status'});
@@ -80,7 +79,7 @@ class Picture {
     return [event.clientX - box.left, event.clientY - box.top];
   }
 
-  /** Lines of text beside a point; none hides them. */
+  /** Shows lines of text beside a point; hides the text if there are no lines. */
   showTip(lines, x, y) {
     const text = lines ? lines.join('\n') : '';
     this.tip.hidden = !text;
@@ -94,7 +93,8 @@ class Picture {
   }
 
   /**
-   * Calls `drag(dx, dy, x, y)` while a button is held, and `click(x, y, event)` where it did not move.
+   * Sets the functions for events of the pointer. `drag(dx, dy, x, y)` is called while the button is held,
+   * and `click(x, y, event)` when the button is released without a movement.
    */
   onPointer({press, drag, click, hover, wheel, activate}) {
     let last = null, moved = false;
@@ -133,7 +133,7 @@ class Picture {
   }
 }
 
-/** The text, or its beginning and an ellipsis where it is wider than `width`. */
+/** Returns the text, or its beginning and an ellipsis if the text is wider than `width`. */
 function fittedText(context, text, width) {
   if (context.measureText(text).width <= width) return text;
   let low = 0, high = text.length;
@@ -162,7 +162,7 @@ function paintText(
   context.fillText(text, x, y);
 }
 
-/** A line of value against place, with its ticks: `at` says where a value is. */
+/** A linear map between values and places on the screen: `at(value)` and its inverse `valueAt(place)`. */
 class Scale {
   constructor(low, high, start, end) {
     Object.assign(this, {low, high: high > low ? high : low + 1, start, end});

@@ -1,10 +1,10 @@
-// Plays the steps of a plan: which tensors are on the device while a step goes on, from when to when.
+// Plays the steps of a plan, to find out which tensors are on the device during each step.
 
 class StepMemory {
   constructor(plan) {
     this.plan = plan;
     this.graph = plan.graph;
-    this.spans = [];  // {tensor, from, to, bytes}: held during the steps from `from` to before `to`
+    this.spans = [];  // {tensor, from, to, bytes}: held during the steps from `from` to `to` - 1
     this.open = new Map();
     for (const tensor of unpackChanges(plan.packed.start)) this.place(tensor, 0);
     const {kinds, ids, count} = plan.steps;
@@ -31,8 +31,8 @@ class StepMemory {
   }
 
   /**
-   * In place, an output takes the bytes of an input; what the input has more is held until the run is
-   * over.
+   * Plays a run. In place, an output takes the memory of an input. If the input is larger, the rest of its
+   * bytes is held until the run is over.
    */
   run(op, step, inPlace) {
     const {outputs, inplace} = this.graph.ops;
@@ -44,12 +44,12 @@ class StepMemory {
       if (rest > 0) this.spans.push({tensor: pairs[i + 1], from: step, to: step + 1, bytes: rest});
     }
     for (const tensor of outputs[op]) {
-      this.close(tensor, step + 1);  // both copies are held while it runs
+      this.close(tensor, step + 1);  // the old and the new tensor are held while the op runs
       this.place(tensor, step);
     }
   }
 
-  /** What is held during a step. */
+  /** Returns the spans of the tensors that are held during a step. */
   alive(step) {
     return this.spans.filter((span) => span.from <= step && step < span.to);
   }
@@ -59,7 +59,7 @@ class StepMemory {
     return kinds[step] === 'r' || kinds[step] === 'i' ? this.graph.ops.workspace[ids[step]] : 0;
   }
 
-  /** Whether what is held makes up what the simulator said, at every step. */
+  /** Says whether the held bytes equal the bytes that the simulator computed, at every step. */
   agrees() {
     const {during, count} = this.plan.steps;
     const change = new Float64Array(count + 1);
@@ -74,7 +74,7 @@ class StepMemory {
     return true;
   }
 
-  /** Bytes by part of the model at each step: residents, the groups of the graph, workspaces. */
+  /** The bytes at each step by layer: residents, each group of the graph, workspaces. */
   get layers() {
     if (this.layers_) return this.layers_;
     const {tensors, ops, groups} = this.graph;
@@ -94,7 +94,7 @@ class StepMemory {
     return (this.layers_ = used.filter((layer) => layer.during.some((bytes) => bytes > 0)));
   }
 
-  /** For each tensor the steps that read it, in order. */
+  /** The steps that read each tensor, in order. */
   get reads() {
     if (this.reads_) return this.reads_;
     const {ids, runSteps} = this.plan.steps;
@@ -104,10 +104,10 @@ class StepMemory {
     return this.reads_;
   }
 
-  /** The last step of a span that reads the tensor; -1 where none does. */
+  /** Returns the last step of a span that reads the tensor; -1 if there is none. */
   lastRead(span) {
     const reads = this.reads[span.tensor];
-    let low = -1, high = reads.length - 1;  // the last one before the end of the span
+    let low = -1, high = reads.length - 1;  // finds the last read before the end of the span
     while (low < high) {
       const middle = (low + high + 1) >> 1;
       if (reads[middle] < span.to)

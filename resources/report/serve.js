@@ -1,6 +1,6 @@
-// Makes the page of a report one that is served: its plans grow, and there is a panel to ask for more.
+// Connects the page of a report with its server: plans are added, and a panel asks for more plans.
 
-/** Takes what the server tells of plans, and says whether anything is new. */
+/** Adds plans and bounds from the server's message. Returns whether anything is new. */
 function takePlans(page, told) {
   let isNew = false;
   for (const packed of told.plans) {
@@ -17,14 +17,14 @@ function takePlans(page, told) {
   return isNew;
 }
 
-/** Sweeps of the server stand beside those of the page's own files. */
+/** Adds the server's sweeps to the sweeps of the page's own files. */
 class ServedSweeps {
   constructor(page) {
     this.page = page;
     this.own = {curves: page.curves, bounds: page.bounds};
   }
 
-  /** `sweeps` is null where none has changed. */
+  /** Takes the server's sweeps; null if none has changed. Returns whether there are new ones. */
   take(sweeps) {
     if (sweeps === null) return false;
     for (const part of ['curves', 'bounds'])

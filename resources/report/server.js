@@ -1,12 +1,12 @@
-// The server that the page came from: questions to it, and what it tells as it goes on.
+// Sends requests to the server that the page came from, and receives its messages about its state.
 
 const LEAST_PAUSE = 1000;  // milliseconds between the beginnings of two requests for what is new
 const LONGEST_PAUSE = 15000;
-const LONGEST_ANSWER = 45000;  // the server answers within 20 seconds, if only that nothing is new
+const LONGEST_ANSWER = 45000;  // the server answers within 20 seconds, even if nothing is new
 
 const later = (time) => new Promise((done) => setTimeout(done, time));
 
-/** A page that nobody sees asks for nothing. */
+/** Waits until the page is visible, because a hidden page sends no requests. */
 function whenSeen() {
   if (!document.hidden) return Promise.resolve();
   return new Promise((done) => document.addEventListener('visibilitychange', done, {once: true}));
@@ -18,7 +18,7 @@ class ServerLink {
     this.revision = 0;
   }
 
-  /** Errors are sentences for people. */
+  /** Sends a request. The messages of its errors are sentences for the user. */
   async request(path, question) {
     const headers = {Authorization: 'Bearer ' + this.token};
     if (question) headers['Content-Type'] = 'application/json';
@@ -47,7 +47,7 @@ class ServerLink {
     try {
       told = JSON.parse(text).error;
     } catch {
-      // A refusal is plain words.
+      // The text is not JSON but the message itself.
     }
     throw new Error(told.trim() || `The server answers with status ${answer.status}.`);
   }
@@ -57,8 +57,8 @@ class ServerLink {
   }
 
   /**
-   * Calls `take` with each state that is new, and `trouble` with a sentence, or with '' when all is
-   * well.
+   * Calls `take` with each new state. Calls `trouble` with a sentence after an error, and with '' after a
+   * success.
    */
   async follow(take, trouble) {
     for (let pause = LEAST_PAUSE;;) {

@@ -1,4 +1,4 @@
-// The panel in which one asks the solvers: a budget, how to solve, the jobs and how they go on.
+// The panel that starts solvers on the server: budget, options, and the progress of the jobs.
 
 const OFFLOADS = [
   ['none', 'nothing to the host'], ['activations', 'activations to the host'],
@@ -8,12 +8,13 @@ const UNITS = [
   ['%', '% of the peak', (value, peak) => (value / 100) * peak],
   ['MiB', 'MiB', (value) => value * 2 ** 20], ['GiB', 'GiB', (value) => value * 2 ** 30]
 ];
-const ENDED_SHOWN = 2;  // of the jobs that have ended
+const ENDED_SHOWN = 2;  // the number of ended jobs in the list
 
 const isActive = (job) => job.phase === 'waiting' || job.phase === 'running';
 
 /**
- * "197 MiB by atlas: 3 s of 20 s, best so far +6.55 % time at 196 MiB; no plan takes less than +6.01 %"
+ * Returns a text such as "197 MiB by atlas: 3 s of 20 s; best so far +6.55 % time at 196 MiB, no plan takes
+ * less than +6.01 %".
  */
 function jobWords(job, seconds, plans) {
   const {asked, phase, best} = job;
@@ -38,9 +39,9 @@ class SolvePanel {
     this.link = link;
     this.solvers = [];
     this.jobs = [];
-    this.rows = new Map();  // by the numbers of jobs
-    this.mine = new Set();  // jobs that this page has asked for: their plans are shown when they come
-    this.wanted = -1;       // the plan to show as soon as it is here
+    this.rows = new Map();  // by the id of the job
+    this.mine = new Set();  // jobs that this page has started; their plans are shown on arrival
+    this.wanted = -1;       // the index of the plan to show as soon as the page has it
     this.makeElements();
     this.fields.addEventListener('submit', (event) => {
       event.preventDefault();
@@ -96,7 +97,7 @@ class SolvePanel {
       this.save
     ]);
     this.message = make('p', {className: 'message trouble', role: 'status'});
-    this.news = make('p', {className: 'unseen', 'aria-live': 'polite'});  // the list shows it, too
+    this.news = make('p', {className: 'unseen', 'aria-live': 'polite'});  // for screen readers
     this.trouble = make('p', {className: 'message trouble', role: 'alert', hidden: true});
     this.list = make('ul', {className: 'jobs', 'aria-label': 'Jobs'});
     this.element = make(
@@ -104,7 +105,7 @@ class SolvePanel {
         [this.fields, this.trouble, this.message, this.list, this.news]);
   }
 
-  /** The budget as the server reads it, and its bytes; null where there is none. */
+  /** The budget in the server's form, and in bytes; null if the field has no valid budget. */
   get asked() {
     const value = Number(this.budget.value.trim().replace(',', '.'));
     const [unit, , bytesOf] = UNITS[this.unit.selectedIndex];
@@ -123,7 +124,7 @@ class SolvePanel {
         asked ? `${bytesText(Math.floor(asked.bytes))} of ${bytesText(this.peak)}` : 'a number above 0';
   }
 
-  /** A solver that copies less is not asked for more. */
+  /** Disables the choices of copies that the chosen solver does not support. */
   allowOffloads() {
     const solver = this.solvers[this.solver.selectedIndex];
     const most = solver ? solver.offload : 'none';
@@ -132,9 +133,9 @@ class SolvePanel {
     if (this.offload.selectedOptions[0].disabled) this.offload.value = 'none';
   }
 
-  // What is asked
+  // Requests.
 
-  /** What both questions have; null where a field is wrong, which is said. */
+  /** Returns the fields that both requests have. If a field is wrong, says so and returns null. */
   common() {
     const seconds = Number(this.time.value.trim().replace(',', '.'));
     if (!(seconds > 0)) {
@@ -165,7 +166,7 @@ class SolvePanel {
     this.say('');
     try {
       this.mine.add((await this.link.ask(path, question)).job);
-      this.showEnded();  // a short job may have ended before its number came
+      this.showEnded();  // a short job may have ended before its id arrived
     } catch (error) {
       this.say(error.message);
     }
@@ -193,9 +194,9 @@ class SolvePanel {
     }
   }
 
-  // What is told
+  // Messages.
 
-  /** What is wrong with what was asked last, and what to do about it. */
+  /** Shows what is wrong with the last request, and what to do about it. */
   say(words) {
     this.message.textContent = plainName(words);
   }
@@ -218,7 +219,7 @@ class SolvePanel {
     this.showJobs();
   }
 
-  /** Tells of jobs of this page that have ended, and shows the plan of the last one. */
+  /** Announces the jobs of this page that have ended, and shows the plan of the last of them. */
   showEnded() {
     for (const job of this.jobs) {
       if (isActive(job) || !this.mine.delete(job.id)) continue;
@@ -231,7 +232,7 @@ class SolvePanel {
     this.chosen.show(plan);
   }
 
-  /** Jobs that go on, and the last that have ended, the newest first. */
+  /** Lists the active jobs and the last ended jobs, the newest first. */
   showJobs() {
     const ended = this.jobs.filter((job) => !isActive(job)).slice(-ENDED_SHOWN);
     const shown = this.jobs.filter((job) => isActive(job) || ended.includes(job)).reverse();

@@ -1,4 +1,4 @@
-// All tensors, operations and steps as tables.
+// Tables of all tensors, operations and steps.
 
 function tensorGrid(page, chosen) {
   const {tensors, ops} = page.graph;

@@ -1,5 +1,5 @@
-// Memory against time: what sweeps found and proved, and the plans that the page holds. A click shows a
-// plan.
+// The picture of time against memory: the answers and bounds of sweeps, and the plans of the page. A click on
+// a mark shows its plan.
 
 const SHAPES = [
   (c, x, y, r) => c.arc(x, y, r, 0, 7),
@@ -35,7 +35,7 @@ class TradeoffView {
     chosen.onChange((changed) => this.follow(changed));
   }
 
-  /** What there is by now; the current mark stays the same. */
+  /** Takes the present curves and plans. The current mark stays current. */
   take() {
     const was = this.marks[this.current];
     this.marks = this.allMarks();
@@ -48,7 +48,7 @@ class TradeoffView {
     this.picture.repaint();
   }
 
-  /** Points of the curves, then plans that are no point of them. */
+  /** Returns a mark for each point of the curves, then for each plan that is not such a point. */
   allMarks() {
     const {curves, plans} = this.page;
     const marks = [];
@@ -179,7 +179,7 @@ class TradeoffView {
     this.picture.repaint();
   }
 
-  // The picture
+  // The picture.
 
   lay(width, height) {
     const found = this.marks.filter((mark) => mark.found);
@@ -188,7 +188,7 @@ class TradeoffView {
     const {least} = this.page;
     const low = Math.min(...peaks, least || Infinity), high = Math.max(...peaks, low + 1);
     const room = (high - low) * 0.06;
-    // A point far above the others does not flatten them: it is put at the upper edge.
+    // A point far above the others would flatten the picture, so it is painted at the upper edge.
     const sorted = overheads.slice().sort((a, b) => a - b);
     const usual = sorted[Math.floor((sorted.length - 1) * 0.9)] || 1;
     const slowest = Math.min(Math.max(...overheads, 1), 1 + Math.max(0.02, (usual - 1) * 3));
@@ -253,7 +253,7 @@ class TradeoffView {
     this.forbidden(context);
   }
 
-  /** Left of the least memory there is no plan. */
+  /** Shades the part left of the proven least memory, in which no plan can be. */
   forbidden(context) {
     const {x, y} = this, {least} = this.page;
     if (!(least > x.low)) return;
@@ -265,7 +265,7 @@ class TradeoffView {
     if (room > 60) paintText(context, text, x.start + 4, y.start - 6, {size: 10, colour: 'budget'});
   }
 
-  /** Below the staircase no plan is. */
+  /** Paints the proven bounds as staircases. No plan is below them. */
   bounds(context) {
     const {x, y} = this;
     context.strokeStyle = paper.of('quiet');

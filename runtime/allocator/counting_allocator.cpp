@@ -40,10 +40,10 @@ void set_malloc_limits() {
 /// The largest number of threads that a search during planning starts in addition to the calling thread.
 constexpr int heaps_left_by_threads = 3;
 
-/// Returns the free memory at the end of the calling thread's heap to the system. malloc_trim does not do
-/// that: malloc checks the end of a heap only when a large block next to it is freed. Then starts `others`
-/// new threads, all alive at once, which do the same: a new thread takes over the heap of a thread that has
-/// ended.
+/// Returns the free memory at the end of the calling thread's heap to the system. malloc_trim does not shrink
+/// this heap: malloc checks the end of a heap only when a large block next to it is freed. Then starts
+/// `others` new threads, all alive at once. Each of them takes over the heap of a thread that has ended, and
+/// shrinks it in the same way.
 void shrink_own_heap(int others) {
     void* volatile block = std::malloc(96 << 10);
     std::free(block);
@@ -89,9 +89,10 @@ void free_block(Header* block) {
     }
 }
 
-/// The seal shows that a block is from this allocator. libtorch's own allocator may have handed out blocks
-/// earlier, which oneDNN gives back through the raw interface. Reading the 64 bytes before such a block is
-/// safe: malloc's bookkeeping precedes the block, and the block is aligned to 64 bytes.
+/// The seal shows that a block is from this allocator. Blocks that libtorch's own allocator handed out
+/// earlier may also be freed here, because oneDNN frees through the raw interface. Reading the 64 bytes
+/// before such a block is safe: malloc's bookkeeping precedes the block, and the block is aligned to 64
+/// bytes.
 std::uint64_t seal_of(const void* block) {
     return reinterpret_cast<std::uintptr_t>(block) ^ 0x9e3779b97f4a7c15u;
 }
@@ -221,8 +222,8 @@ bool CountingAllocator::counts(const c10::DataPtr& memory) {
     const RoomMaker* maker = MemoryLimit::maker(the_host);
     const c10::DataPtr& pointer = maker ? maker->behind(memory) : memory;
     if (!pointer) return false;
-    // The deleter of a lazy copy is not `release`. Lazy copies are made only of memory from libtorch's
-    // allocator.
+    // The deleter of a lazy copy is not `release`, so its seal is read. This is safe, because lazy copies are
+    // made only of memory from libtorch's allocators.
     return pointer.get_deleter() == &release || Arena::holds(pointer.get()) ||
            (c10::impl::cow::is_cow_data_ptr(pointer) && is_ours(pointer.get()));
 }

@@ -46,8 +46,8 @@ class AddedOps {
     /// Says whether an op of the step makes the tensor. Only a tensor that an op makes can be overwritten in
     /// place.
     bool made_by_of(TensorId tensor) const;
-    /// Adds a state called `name` with the geometry and type of `number`, and an op behind `after` that
-    /// copies the operand `value` to this state.
+    /// Adds a state called `name` with the geometry and type of `number`. Behind the op `after`, adds an op
+    /// that copies the operand `value` to this state.
     void tell(const char* name, int value, const Operand& number, OpId after);
     /// Says for each op whether `last` depends on it.
     std::vector<std::uint8_t> leading_to(OpId last) const;

@@ -327,7 +327,7 @@ class Builder {
 
     Recording recording_;
     const std::function<std::int64_t(std::int64_t)>& footprint_;
-    std::map<int, int> newest_;  ///< by the first version of an overwritten storage: its last version
+    std::map<int, int> newest_;  ///< last version of each overwritten storage, by its first version
     std::set<int> mutated_;      ///< parameters and buffers that one op writes and no other op uses
     std::vector<std::uint8_t> needed_, read_, live_;
     std::vector<TensorId> tensor_of_;

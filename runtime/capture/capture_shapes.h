@@ -4,8 +4,8 @@
 //
 // The model runs on tensors without data whose device is the real one. So libtorch makes the choices that
 // depend on the device (attention kernels, fused ops) as for tensors with data. Ops and tensors equal those
-// of a capture on the device. Times come from a cost model, or times and workspaces from a profile of each
-// op.
+// of a capture on the device. Times come from a cost model (`capture_for`), or times and workspaces from a
+// profile of each op (`capture_op_by_op`).
 #pragma once
 
 #include "core/costs/device_profile.h"

@@ -52,7 +52,8 @@ Result<void> add_optimizer(CapturedStep& step, const std::vector<OptimizerGroup>
 
 /// Changes the numbers (weight decay, betas, momentum, ...) of updates that `add_optimizer` has added. The
 /// ops, their states and their operands stay as they are, so schedules remain valid. Learning rates are
-/// states and do not change here. Fails if another optimizer updates a parameter.
+/// states and do not change here. Fails if `groups` has no optimizer for a parameter that the ops update, or
+/// an optimizer with another op.
 Result<void> change_numbers(Tape& tape, const std::vector<OptimizerGroup>& groups);
 
 }  // namespace rematlas

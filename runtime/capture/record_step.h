@@ -25,7 +25,7 @@ struct CaptureOptions {
     std::vector<InputSpec> inputs;
     Loss loss = Loss::output;
     std::optional<Optimizer> optimizer = {};  ///< its updates end the step
-    std::uint64_t seed = 1;                   ///< seed of the inputs and of the model's generator
+    std::uint64_t seed = 1;                   ///< seed of the inputs and of the device's generator
     int threads = 1;                          ///< number of libtorch's threads, during capture and later
                                               ///< replay
     bool audit = true;                        ///< see RecorderOptions
@@ -66,7 +66,8 @@ class DeviceKernels final : public StepKernels {
 
 struct RecordedModel {
     Model model;                     ///< the model as the step left it
-    std::vector<InputSpec> specs;    ///< the tensors that the model takes; a target of the loss is last
+    std::vector<InputSpec> specs;    ///< the tensors that the model takes; the target of the loss, if it
+                                     ///< needs one, is last
     std::vector<at::Tensor> inputs;  ///< inputs of the step
     StepResult result;
     CapturedStep step;  ///< without times

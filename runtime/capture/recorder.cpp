@@ -202,8 +202,8 @@ bool Recorder::depends_on_data(const at::Tensor& tensor) const {
     return place && recording_.values[place->value].depends_on_data;
 }
 
-/// Says whether the program has moved the generator since the step's last random op. If other threads run
-/// ops, any of them may have moved it, and the answer is no.
+/// Says whether the program has moved the generator since the step's last random op. If other threads have
+/// run ops, any of them may have moved the generator, and the answer is no.
 bool Recorder::is_moved(std::uint64_t now) {
     if (!generator_ || *generator_ == now) return false;
     generator_was_moved_ = true;
@@ -256,8 +256,8 @@ void Recorder::begin_backward(const std::vector<int>& outputs, const std::vector
     }
 }
 
-/// Notes which outputs are still held. With shape functions this cannot be known, because the caller never
-/// gets the outputs that they make; then this function is not called.
+/// Notes which outputs are still held. Must not be called with shape functions, because the caller never gets
+/// the outputs that shape functions make.
 void Recorder::note_outputs_held() {
     std::set<int> alive;
     for (const auto& [storage, place] : places_)
@@ -288,7 +288,7 @@ StepObserver Recorder::observer() {
                 }};
 }
 
-/// Adds an op at the end of the step that copies the operand. Returns the copy's operand.
+/// Adds at the end of the step an op that copies the operand. Returns the copy's operand.
 int Recorder::copied(int original) {
     const Operand from = recording_.operands[original];
     std::int64_t elements = 1;

@@ -36,7 +36,7 @@
 namespace rematlas {
 
 struct RecorderOptions {
-    bool audit = true;  ///< digest every input of every op before and after it, to find undeclared writes
+    bool audit = true;  ///< digest every input of an op before and after the op, to find undeclared writes
     /// If set, runs each op in place of the device's kernel. Returns the reason if it cannot run the op; see
     /// ShapeKernels.
     std::function<std::optional<std::string>(const c10::OperatorHandle&, c10::DispatchKeySet,
@@ -49,10 +49,10 @@ struct RecorderOptions {
     /// computed first. Ops are measured. With `run_kernel`, the step only imitates a step of the training: a
     /// refusal throws, and each random op moves the generator, whose state the caller must restore.
     bool in_process = false;
-    /// Measures the memory of ops. If it is null, the device does.
+    /// Measures the memory of ops; null if the device measures it.
     MemoryMeter* memory = nullptr;
-    /// Says whether other threads run ops meanwhile. If so, the step goes on even if the generator moves
-    /// between the step's random ops; see Recorder::generator_was_moved.
+    /// Says whether other threads have run ops during the step. If so, the step goes on even if the generator
+    /// moves between the step's random ops; see Recorder::generator_was_moved.
     std::function<bool()> others_run = {};
 };
 
@@ -74,8 +74,8 @@ class Recorder final : public DispatchMode {
     /// Must be called when the backward begins, unless `observer` reports it. `outputs`: indices of the
     /// outputs that were given a gradient.
     void begin_backward(const std::vector<int>& outputs, const std::vector<at::Tensor>& gradients);
-    /// Must be called after the forward. Notes the casts of weights that are alive: autocast holds a cast
-    /// until its region ends, but the graph counts it only while it is needed.
+    /// Must be called after the forward. Notes the casts of weights that are still alive: autocast holds a
+    /// cast until its region ends, but the graph counts a cast only until its last use.
     void note_casts();
     /// Returns the bytes of the noted casts that have been freed since.
     std::int64_t casts_gone() const;
@@ -99,9 +99,9 @@ class Recorder final : public DispatchMode {
     /// Says whether the step has drawn random numbers.
     bool draws() const { return draws_; }
 
-    /// Ends the recording; the outputs must have been noted. A gradient that shares memory with another
-    /// tensor gets an op that copies it. With `in_process` this call may refuse the step; the recording is
-    /// then empty.
+    /// Ends the recording; the outputs must have been noted. With `in_process`, a gradient gets an op that
+    /// copies it if it is also an output or another gradient, or if no op of the step has made it. With
+    /// `in_process`, this call may also refuse the step; the recording is then empty.
     Recording finish(const std::vector<GradientMade>& gradients);
 
     /// Returns the names of the process groups whose collectives the step has run so far, also after a

@@ -71,9 +71,9 @@ std::vector<Recorder::Use> Recorder::uses_of(const c10::OperatorHandle& op, cons
             if (!tensor.defined()) return;
             if (!tensor.has_storage())
                 refuse(record.tape.name, "a sparse or opaque tensor: give a dense one");
-            // A rerun gets no running statistics. Without them, the kernel knows the type of the tensors that
-            // it saves only from another argument. If no other argument has the type of the statistics, the
-            // op cannot run again.
+            // A rerun gets no running statistics. The kernel then takes the type of the tensors that it saves
+            // from another argument. If no other argument has the type of the statistics, the op cannot run
+            // again.
             if (hidden == HiddenWrite::statistics)
                 record.updates_statistics = std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
                     return !use.written && use.tensor.scalar_type() == tensor.scalar_type();
@@ -225,7 +225,8 @@ bool Recorder::note_results(const torch::jit::Stack& stack, std::size_t returns,
 }
 
 /// Finds the module of an op. A forward op belongs to the module that runs now. A backward op belongs to the
-/// module of its forward op, which is found by autograd's sequence numbers.
+/// module of its forward op, which is found by autograd's sequence numbers. `vanished`: the op itself is not
+/// recorded.
 void Recorder::attribute(RecordedOp& record, bool vanished) {
     const int index = vanished ? -1 : static_cast<int>(recording_.ops.size());
     if (record.phase != Phase::backward) {
@@ -258,8 +259,8 @@ std::uint64_t Recorder::digest(const at::Tensor& tensor) const {
                  : digest_of(data, tensor.storage().nbytes());
 }
 
-/// Fills a tensor that `empty` made with a pattern, so that a later write without the dispatcher can be
-/// noticed.
+/// Writes a pattern to a tensor that `empty` made. If the program writes to the tensor without calling the
+/// dispatcher, the pattern changes, and the write is noticed.
 void Recorder::poison(const at::Tensor& tensor) {
     if (!tensor.device().is_cpu() || tensor.storage().nbytes() == 0 || !has_data(tensor)) return;
     std::memset(tensor.storage().mutable_data(), 0x5b, tensor.storage().nbytes());

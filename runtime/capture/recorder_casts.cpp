@@ -41,6 +41,7 @@ void Recorder::take_casts(const c10::OperatorHandle& op, const torch::jit::Stack
 }
 
 /// Records an op that casts the parameter again. From then on the existing cast is the result of that op.
+/// Refuses the step if the two casts differ.
 void Recorder::take_cast(const at::Tensor& cast, const at::Tensor& parameter) {
     static const c10::OperatorHandle to_copy =
         c10::Dispatcher::singleton().findSchemaOrThrow("aten::_to_copy", "");

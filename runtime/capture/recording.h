@@ -14,8 +14,8 @@
 
 namespace rematlas {
 
-/// One storage at one version. Ids of values and ops are their indices in the recording. `Operand::tensor`
-/// is the id of a value, or invalid if the op reads only the shape.
+/// A value is one storage at one version. Ids of values and ops are their indices in the recording.
+/// `Operand::tensor` is the id of a value, or invalid if the op reads only the shape.
 struct RecordedValue {
     TensorKind kind = TensorKind::activation;
     std::string name;
@@ -38,8 +38,8 @@ struct RecordedOp {
     int of = -1;         ///< for a backward op, its forward op
     bool random = false;
     bool updates_statistics =
-        false;                   ///< the op's outputs do not depend on the tensor that it overwrites: it can
-                                 ///< run again without that tensor
+        false;                   ///< the op overwrites statistics on which its outputs do not depend, so it
+                                 ///< can run again without them
     bool guards_sizes = false;   ///< the shape of the op's result depends on the data
     bool dropped = false;        ///< the op's output was found to be a constant
     std::int64_t time = 0;       ///< nanoseconds; set in measured steps

@@ -10,7 +10,7 @@
 //     add_recorded_update(step, update, device);            // capture/recorded_update_ops.h
 //
 // A temporary counts from the op that makes it until nobody holds it. If a local variable of the program
-// lives on into the update of the next parameter, its tensor counts there too.
+// lives on into the update of the next parameter, its tensor counts in that update too.
 #pragma once
 
 #include <c10/core/StorageImpl.h>
@@ -34,7 +34,7 @@ struct UpdateTensor {
     at::Tensor tensor;
 };
 
-/// Some of the update's ops. No other part reads or writes the tensors that these ops write to.
+/// A group of ops of the update. No other part reads or writes the tensors that these ops write to.
 struct UpdatePart {
     std::vector<int> reads, writes;  ///< indices in RecordedUpdate::tensors, ascending; may overlap
     std::vector<OpCall> calls;
@@ -48,9 +48,9 @@ struct RecordedUpdate {
     std::vector<UpdateTensor> tensors;
     /// The parts in the order in which they begin, without parts that only count steps.
     std::vector<UpdatePart> parts;
-    bool reads_values = false;  ///< whether the program read values of tensors; it got 1 for each
-    /// Ops that return nothing and have no shape function. They are assumed to write to the tensors that they
-    /// declare and to hold no other memory.
+    bool reads_values = false;  ///< whether the program read values of tensors; the program got 1 for each
+    /// Ops that return nothing and have no shape function, except fused optimizers. They are assumed to write
+    /// to the tensors that they declare and to hold no other memory.
     std::vector<std::string> unknown_kernels;
 };
 

@@ -60,7 +60,8 @@ void CollectiveCall::wait(const torch::jit::Stack& stack, Waits waits) const {
             continue;
         }
         for_each_tensor(stack[i], [&](const at::Tensor& tensor) {
-            if (writes_to_first_argument(op_.schema().name())) return;  // the returned `Work` waits for it
+            // The returned `Work` waits for these tensors.
+            if (writes_to_first_argument(op_.schema().name())) return;
             torch::jit::Stack waited{tensor};
             wait.callBoxed(waited);
             if (!is_new(op_) || !tensor.device().is_cpu()) return;
@@ -70,7 +71,8 @@ void CollectiveCall::wait(const torch::jit::Stack& stack, Waits waits) const {
         });
     }
     // Gloo's thread still holds tensors for a moment after the wait has returned, and their memory would be
-    // counted. With `Waits::later`, other ops may have changed the bytes alive and the uses of memory.
+    // counted. With `Waits::later`, only the references to tensors are compared, because other ops may have
+    // changed the bytes alive and the uses of memory.
     const bool at_once = waits == Waits::at_once;
     const auto is_held = [&] {
         return (at_once && CountingAllocator::alive() > alive_before_ + made) ||

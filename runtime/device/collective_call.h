@@ -38,7 +38,7 @@ class CollectiveCall {
     std::vector<Held> given_;
 };
 
-/// Says whether `here` is true on all processes of the group. All of them must call this function.
+/// Says whether `here` is true on all processes of the group. All these processes must call this function.
 bool is_true_on_all(bool here, const std::string& group, c10::Device device);
 
 }  // namespace rematlas

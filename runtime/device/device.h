@@ -60,7 +60,7 @@ class DeviceGraphs {
 /// Counts the blocks of the allocator that can be larger than their requests (see `most_footprint`).
 struct LooseBlocks {
     std::int64_t alive = 0;
-    std::int64_t most = 0;    ///< the largest number alive at once since the last `reset_peak`
+    std::int64_t most = 0;    ///< the largest number alive at once since any of the device's peaks was reset
     std::int64_t so_far = 0;  ///< how many were handed out in all, also if given back since
     std::int64_t slack = 0;   ///< the most bytes by which one block can exceed its request
 };
@@ -81,9 +81,10 @@ class DeviceRuntime : public MemoryMeter {
     /// Returns the most device bytes that were alive at once since the last call of this function. All other
     /// peaks stay as they are.
     virtual std::int64_t take_step_peak() { return 0; }
-    /// `reserved_bytes`: the device memory that the process holds. `bytes_of_segments_in_use`: the part of it
-    /// in segments in which anything is alive. `available_bytes`: the memory that the process could still
-    /// get, including segments in which nothing is alive.
+    /// `reserved_bytes`: the device memory that the process holds. `bytes_of_segments_in_use`: the part of
+    /// this memory in segments in which anything is alive; of an expandable segment, only the bytes that are
+    /// alive. `available_bytes`: the memory that the process could still get, including segments in which
+    /// nothing is alive.
     virtual std::int64_t reserved_bytes() const { return alive_bytes(); }
     virtual std::int64_t bytes_of_segments_in_use() const { return alive_bytes(); }
     virtual std::int64_t available_bytes() const { return std::numeric_limits<std::int64_t>::max(); }

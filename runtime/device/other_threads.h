@@ -9,9 +9,9 @@
 //     others->drew();                      // whether another thread drew random numbers
 //
 // While a step is watched, host memory is counted without the bytes that other threads take
-// (CountingAllocator), unless an eviction limits it. Threads that work for the step (those of kernels, and
-// autograd's thread of a GPU) do not count as other threads. Only one step of the process is watched at a
-// time. Threads: any.
+// (CountingAllocator), unless an eviction limits it. Threads that work for the step, such as autograd's
+// thread of a GPU, do not count as other threads. Only one step of the process is watched at a time. Threads:
+// any.
 #pragma once
 
 #include <memory>

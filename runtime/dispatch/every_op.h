@@ -12,7 +12,8 @@ namespace rematlas {
 
 struct AnswerForOps {
     void (*answer)(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
-    /// Says whether Rematlas handles the call; asked only if another fallback exists, which could handle it.
+    /// Says whether Rematlas handles the call. Called only if another library has a fallback on the key,
+    /// which handles all other calls.
     bool (*is_ours)(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
 };
 

@@ -6,12 +6,12 @@
 //     ... any forward, backward and optimizer ...     // never more than 2 GiB alive
 //     evictor.close();                                // makes everything present again
 //
-// When memory is short, storages that ops made while the evictor is open give up their memory; before they
-// are read, their ops run again to restore it. Views, saved variables and handles need no care: they refer to
-// the storage, so they see the restored memory. Two kinds of storages are never evicted: those that were made
-// outside the evictor, and those that no rerun could restore. The latter are gradients once they belong to a
-// parameter, storages that other code reads or writes without calling the dispatcher (`touch`), and results
-// of operators that are not libtorch's own.
+// When memory is short, the evictor frees the memory of storages that ops made while it is open. Before such
+// a storage is read, its ops run again and restore its memory. Views, saved variables and handles need no
+// care: they refer to the storage, so they see the restored memory. Two kinds of storages are never evicted:
+// those that were made outside the evictor, and those that no rerun could restore. The latter are gradients
+// once they belong to a parameter, storages that other code reads or writes without calling the dispatcher
+// (`touch`), and results of operators that are not libtorch's own.
 //
 // An op that writes in place makes a new version of its storage. A rerun of the op first makes the old
 // version in separate memory. When the contents of an outside storage change, for example in an optimizer's
@@ -62,7 +62,8 @@ inline constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max(
 struct EvictorOptions {
     std::int64_t budget = 0;  ///< limit of the bytes that the device's allocator has handed out
     OnlineEviction::Options policy = {};
-    double thrash = 20;  ///< limit of the reruns' time in a step, as a multiple of the step's own time
+    double thrash = 20;  ///< limit of the reruns' time in a step, as a multiple of the longest step's own
+                         ///< time
     /// If true and the budget cannot be kept, no error is thrown. Instead the limit rises by the missing
     /// bytes until the step is over; if eviction thrashes, the budget doubles. Status::given_up gives the
     /// reason.
@@ -201,7 +202,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     using Engine = std::unique_lock<Books>;
 
     // The functions of a call. `look`, `show`, `copy_at_once` and `call_items` take the lock on the books;
-    // all others need it.
+    // callers of all others must hold it.
     void look(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack* stack);
     void show(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack* stack);
     void copy_at_once(c10::DispatchKeySet keys, torch::jit::Stack* stack);
@@ -296,8 +297,8 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     std::thread::id opened_by_;
     std::unordered_map<const c10::FunctionSchema*, OpFacts> facts_;
     std::vector<Known> known_;  ///< per known storage
-    /// Known storages in memory that processes share. They have no ticket, because their DataPtr itself marks
-    /// them as shared.
+    /// Known storages in memory that processes share. They have no ticket (ticket.h), because their DataPtr
+    /// itself marks them as shared.
     std::unordered_map<const c10::StorageImpl*, int> shared_;
     std::vector<std::unique_ptr<StoredCall>> stored_;  ///< per known op
     std::int64_t budget_;                              ///< bytes; doubled each time that eviction thrashes,

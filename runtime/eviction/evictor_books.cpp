@@ -33,14 +33,14 @@ bool lies_in_shared_memory(c10::StorageImpl& storage) {
 // Functions for storages.
 
 /// Says whether the memory of the tensor belongs to this device and can be taken away or kept. A lazy copy is
-/// excluded, because a ticket would hide that a write must first make a copy.
+/// excluded, because a ticket (ticket.h) would hide that a write must first make a copy.
 bool Evictor::can_be_known(const at::Tensor& tensor) const {
     return !runs_python(tensor) && tensor.device() == device_.device() && tensor.storage().nbytes() > 0 &&
            !c10::impl::cow::is_cow_data_ptr(
                tensor.storage().unsafeGetStorageImpl()->_mutable_data_ptr_no_checks());
 }
 
-/// Returns the id of the tensor's storage in the books; -1 if they do not know the storage.
+/// Returns the id of the tensor's storage in the books; -1 if the storage is not in the books.
 int Evictor::storage_of(const at::Tensor& tensor) const {
     if (!tensor.defined() || !tensor.has_storage()) return -1;
     const c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
@@ -167,7 +167,7 @@ c10::DataPtr Evictor::take(int storage) {
 c10::Storage Evictor::memory_of(int storage) {
     const Known& known = known_[storage];
     if (auto user = known.user.lock()) return c10::Storage(std::move(user));
-    // Another thread may just have dropped the storage; its ticket then has the memory.
+    // Another thread may just have dropped the storage. The storage's ticket then has the memory.
     if (!known.own) {
         if (c10::DataPtr left = departures_->memory_of(storage)) {
             used_by_own_queue(left);
@@ -255,7 +255,7 @@ bool Evictor::run_again(int op, bool in_place) {
 void Evictor::run_stored(int id, bool in_place) {
     const StorageGraph::Op& op = eviction_.graph().op(id);
     StoredCall& call = *stored_[id];
-    std::unordered_map<int, c10::Storage> written;  // by old storage: the new storage
+    std::unordered_map<int, c10::Storage> written;  // new storage of each old storage
     const auto storage_in = [&](const StoredCall::Place& place) {
         if (place.storage < 0) return c10::Storage();
         const auto found = written.find(place.storage);

@@ -12,12 +12,12 @@
 namespace rematlas {
 namespace {
 
-/// If a program never runs a backward, its step ends after this many calls; otherwise the books would grow
-/// for ever.
+/// A step ends after this many calls at the latest; otherwise the books of a program that never runs a
+/// backward would grow for ever.
 constexpr std::int64_t most_calls_a_step = 50'000;
 
-/// If an operand on another device is at most this large, a copy of it is kept with the call. A call with a
-/// larger operand on another device cannot run again.
+/// If the call only reads an operand on another device, and the operand is at most this large, a copy of the
+/// operand is kept with the call. A call with any other operand on another device cannot run again.
 constexpr std::size_t most_kept_bytes = 1024;
 
 /// Returns true if the running op makes the gradient of a parameter, or a tensor that becomes one.
@@ -200,9 +200,8 @@ void Evictor::read_arguments(Call& call, const torch::jit::Stack& stack) {
         if (refills) call.refilled.push_back(storage);
         (refills || !eviction_.is_pinned(storage) ? call.changed : call.lost).push_back(storage);
     });
-    // A rerun gets no running statistics. Without them, the kernel knows the type of the tensors that it
-    // saves only from another argument. If no other argument has the type of the statistics, the op cannot
-    // run again.
+    // A rerun gets no running statistics. The kernel then takes the type of the tensors that it saves from
+    // another argument. If no other argument has the type of the statistics, the op cannot run again.
     for (const c10::ScalarType type : statistics_types)
         if (std::find(types.begin(), types.end(), type) == types.end()) call.runs_once = true;
     if (!call.runs_once) return;

@@ -1,5 +1,4 @@
-// Eviction on a device that works asynchronously: measures the times of ops, and tells on which queue they
-// run.
+// Eviction on a device that works asynchronously: the times of ops, and the queues on which ops run.
 //
 // All tensors that can be evicted are made, read and restored on one queue, so that memory is reused in the
 // order in which it was freed. Tensors that ops on other queues read or make are not evicted.

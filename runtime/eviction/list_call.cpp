@@ -14,8 +14,8 @@ bool is_list_of(const c10::Argument& argument, c10::TypeKind kind) {
     return list && list->getElementType()->kind() == kind;
 }
 
-/// Says whether the kernel for lists accepts the tensors: they must be dense and of one type, and must have
-/// the same layout across the lists.
+/// Says whether the kernel for lists accepts the tensors: they must be dense and of one type, and the tensors
+/// of one item must have the same layout in all lists.
 bool are_alike(const std::vector<std::vector<at::Tensor>>& lists) {
     const at::Tensor& first = lists.front().front();
     for (std::size_t i = 0; i < lists.front().size(); ++i) {

@@ -23,7 +23,7 @@ void mix_geometry(std::size_t& hash, const at::Tensor& tensor) {
     for (const std::int64_t stride : tensor.strides()) mix(hash, static_cast<std::size_t>(stride));
 }
 
-/// Adds numbers and lists of integers to the hash. Of any other value, only its presence counts.
+/// Adds numbers and lists of integers to the hash. For any other value, adds only whether it is None.
 void mix_value(std::size_t& hash, const c10::IValue& value) {
     mix(hash, value.isNone() ? 1 : 2);
     if (value.isInt()) mix(hash, static_cast<std::size_t>(value.toInt()));

@@ -26,7 +26,7 @@ struct InputSpec {
 };
 
 /// Reads the text of an input. The dtypes: f16 bf16 f32 f64 f8e4m3fn f8e5m2 c32 c64 c128 i8 i16 i32 i64 u8
-/// u16 u32 u64 bool. An error has the text and says what is wrong with it.
+/// u16 u32 u64 bool. An error contains the text and says what is wrong with it.
 Result<InputSpec> parse_input_spec(std::string_view text);
 std::string to_string(const InputSpec& spec);
 

@@ -38,8 +38,8 @@ def take(names, folder) -> None:
 def compile_programs() -> None:
     """Compiles the sources for the torch that this interpreter imports, and puts the programs into BIN."""
     minor = ".".join(importlib.metadata.version("torch").split(".")[:2])
-    # Programs find torch relative to their own folder: the torch that they are compiled against may be gone
-    # when they run, because pip installs one only for the build.
+    # Programs find torch relative to their own folder. The torch that they are compiled against may be gone
+    # when they run, because pip may install it only for the build.
     beside = "$ORIGIN/../../../torch/lib;$ORIGIN/../../../nvidia/cu13/lib"
     options = [*LEFT_OUT, f"-DREMATLAS_PYTHON={sys.executable}", f"-DCMAKE_BUILD_RPATH={beside}"]
     build = ["-S", SOURCE, "-B", SOURCE / "build", "-G", "Ninja"]

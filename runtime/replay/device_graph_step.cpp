@@ -11,7 +11,7 @@
 namespace rematlas {
 
 /// Captures two parts with the caller's loss between them, or one part if the graph has its own loss. The
-/// device does not run them yet.
+/// device does not run the parts yet.
 Result<void> DeviceGraphStep::capture() {
     const BoundModel& model = run_.model;
     const auto& steps = plan_.steps;
@@ -22,8 +22,8 @@ Result<void> DeviceGraphStep::capture() {
     std::vector<std::function<void()>> parts;
     if (asks < steps.size()) {
         parts.push_back([&] { run_.play_plainly(asks); });
-        // `output_gradients_` refers to the memory of these gradients without owning it. If it owned the
-        // memory, later steps could not use it for other tensors after the schedule has freed the gradients.
+        // `output_gradients_` refers to the memory of these gradients without owning it. Otherwise the memory
+        // would stay in use after the schedule has freed the gradients.
         run_.fill_gradients = [&](std::vector<at::Tensor>& made) {
             for (const at::Tensor& gradient : made)
                 output_gradients_.push_back(at::from_blob(gradient.mutable_data_ptr(), gradient.sizes(),

@@ -10,8 +10,9 @@ namespace rematlas {
 
 class DeviceGraphStep {
   public:
-    /// Captures the steps of a schedule: calls each op once, but the device does not run the ops yet. Fails
-    /// with `ErrorKind::negative` if an op prevents the capture. Also fails if the inputs do not fit.
+    /// Captures the steps of a schedule: runs each step on the host, but the device does not run the kernels
+    /// yet. Fails with `ErrorKind::negative` if an op prevents the capture. Also fails if the inputs do not
+    /// fit.
     static Result<std::unique_ptr<DeviceGraphStep>> capture(const BoundModel& model,
                                                             std::span<const Step> steps,
                                                             const std::vector<at::Tensor>& inputs);

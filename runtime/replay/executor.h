@@ -111,12 +111,12 @@ class Executor {
     void drop_graphs();
 
     /// Runs the steps of the schedule up to the one that asks for the gradients of the outputs. Afterwards
-    /// the generator and the buffers are as after the original's forward. (A buffer whose new contents the
-    /// schedule makes after the loss still has the old ones.) Parameters may have been given other memory
-    /// since the last training step. Of the options, only those of the arena, `measure_peak` and `before_op`
-    /// have an effect; they hold for the backward too. Errors: as `run`; if the course has changed,
-    /// generator and buffers are restored. Also fails if the graph has its own loss, or if some output does
-    /// not exist when the gradients are asked for.
+    /// the generator and the buffers are as after the original's forward. (If the schedule makes the contents
+    /// of one updated buffer after the loss, no buffer in Tape::updates has its new contents yet.) Parameters
+    /// may have been given other memory since the last training step. Of the options, only those of the
+    /// arena, `measure_peak` and `before_op` have an effect; they hold for the backward too. Errors: as
+    /// `run`; if the course has changed, generator and buffers are restored. Also fails if the graph has its
+    /// own loss, or if some output does not exist when the gradients are asked for.
     Result<Forwarded> forward(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
                               const ReplayOptions& options = {}, const Homes& homes = {});
 
@@ -140,8 +140,8 @@ class Executor {
     /// returns.
     Result<std::vector<std::vector<int>>> parts_of(std::span<const Step> steps, const Homes& homes = {});
 
-    /// `rewind` undoes an open forward so that the original can run it again: it frees the tensors of the
-    /// forward, and sets the generator, and the buffers that ops read, to the state before the forward.
+    /// `rewind` undoes an open forward, so that the original can run the forward again. It frees the tensors
+    /// of the forward. It sets the generator and the buffers that ops read to their state before the forward.
     /// `restore` must be called after the original's run; see `OpenForward::restore`.
     Result<void> rewind(std::uint64_t number);
     void restore(std::uint64_t number);

@@ -154,8 +154,8 @@ bool is_of_copies(const Step& step) {
     return !step.runs() && step.kind != StepKind::free;
 }
 
-/// Returns, for each tensor, the index of the step after the last step that starts a copy of the tensor, or
-/// that frees memory which a copy took.
+/// Returns, for each tensor, one more than the index of the last step that offloads, fetches or drops the
+/// tensor, or that frees it after an earlier such step; 0 if no step moves the tensor.
 IdVector<TensorId, std::size_t> ends_of_moves(const BoundModel& model, const ReplayPlan& plan) {
     IdVector<TensorId, std::size_t> end(model.graph.tensors.size(), 0);
     for (std::size_t i = 0; i < plan.steps.size(); ++i) {

@@ -14,8 +14,8 @@
 
 namespace rematlas {
 
-/// A part of the backward. When it ends, some gradients are final, and no later step of the schedule reads
-/// them.
+/// A part of the backward. When the part ends, some gradients are final, and no later step of the schedule
+/// reads them.
 struct BackwardPart {
     std::size_t end = 0;         ///< index of the step after the part's last step
     std::vector<int> gradients;  ///< positions in Tape::gradients

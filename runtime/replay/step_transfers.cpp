@@ -23,7 +23,7 @@ IdVector<TensorId, std::uint8_t> in_host_memory(const BoundModel& model) {
 }
 
 /// `of_moving` says why a tensor cannot move. `of_living_there` says why the tensor cannot be on the host
-/// between training steps, or at the end of one. Both return null if it can.
+/// between training steps, or at the end of one. Each returns null if there is no such reason.
 class Obstacles {
   public:
     explicit Obstacles(const BoundModel& model)

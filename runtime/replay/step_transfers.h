@@ -54,8 +54,8 @@ class StepTransfers {
                                                        StepLinks& links);
 
     /// Puts the residents where the plan needs them when the step starts. Bound tensors and inputs must have
-    /// been placed. Fails if an input or bound tensor would have to leave the device but shares its memory
-    /// with others.
+    /// been placed. Fails if an input or bound tensor would have to leave the device, but its memory is part
+    /// of larger memory or belongs to others.
     Result<void> begin(OperandTable& operands, const std::vector<at::Tensor>& inputs, LinkClock* clock);
     void before(std::size_t step, OperandTable& operands);
     void free(TensorId tensor, OperandTable& operands);

@@ -29,17 +29,20 @@ struct Operand {
     c10::ScalarType dtype = c10::ScalarType::Float;
     std::vector<std::int64_t> sizes, strides;
     std::int64_t offset = 0;      ///< in elements
-    bool wrapped_number = false;  ///< a number as a tensor, which takes no part in type promotion
+    bool wrapped_number = false;  ///< whether the tensor stands for a number, and promotes types as a number
+                                  ///< does
     bool conjugated = false;      ///< whether the kernel reads the conjugate of the stored values
     bool negated = false;         ///< whether the kernel reads the negative of the stored values
-    bool on_host = false;         ///< whether it is in host memory although the step runs on another device
+    bool on_host = false;         ///< whether the tensor is in host memory although the step runs on another
+                                  ///< device
     bool operator==(const Operand&) const = default;
 };
 
 /// Says whether the operand has these strides. The stride of an axis with one element is ignored.
 bool lies_as(const Operand& operand, c10::IntArrayRef strides);
 
-constexpr std::int64_t most_host_draws = std::int64_t{1} << 30;  ///< see TapeOp::draws
+constexpr std::int64_t most_host_draws = std::int64_t{1} << 30;  ///< the most draws from the host's generator
+                                                                 ///< that a file may give in TapeOp::draws
 constexpr int no_operand = -1;                                   ///< an undefined tensor, or None in a list
 
 /// An argument of an op: a value, or indices of operands in Tape::operands.

@@ -74,8 +74,8 @@ struct Hooks final : at::CUDAHooksInterface {
 };
 
 /// libtorch asks one object about CUDA as long as the process lives, and offers no way to replace this
-/// object. Its class has no members, and neither has `Hooks`. So the object begins with the pointer to its
-/// virtual functions, and this pointer can be replaced.
+/// object. Its class has no data members, and neither has `Hooks`. So the object begins with the pointer to
+/// its virtual functions, and this pointer can be replaced.
 void*& functions_of(const at::CUDAHooksInterface& hooks) {
     return *reinterpret_cast<void**>(const_cast<at::CUDAHooksInterface*>(&hooks));
 }

@@ -5,8 +5,8 @@
 //     weight.device(), weight.storage().nbytes();     // as for a real tensor
 //     weight.const_data_ptr();                        // throws: "the values of a tensor are needed, ..."
 //
-// Autograd and everything else above the kernels treat them as tensors of their device, so a model behaves as
-// on that device. The device need not exist.
+// Autograd and everything else above the kernels treat shape tensors as tensors of their device, so a model
+// behaves as on that device. The device need not exist.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -24,8 +24,8 @@ NodePointer make_node(Arguments&&... arguments) {
 #endif
 }
 
-/// A node to which a WeakNode may refer. With intrusive pointers the node's memory stays until the WeakNode
-/// is destroyed, and so does everything that the node holds, unless the node releases it before (`let_go`).
+/// A node to which a WeakNode may refer. With intrusive pointers, the node stays in memory until the WeakNode
+/// is destroyed. So the node releases everything that it holds as soon as no graph holds the node (`let_go`).
 class WeaklyKnownNode : public torch::autograd::Node {
   public:
 #if REMATLAS_NODES_ARE_INTRUSIVE

@@ -1,5 +1,5 @@
 // The position of a CUDA device's generator in a graph that is being captured. Up to version 2.11 torch keeps
-// it in the generator's state; from 2.12 on, in a separate state for each capture.
+// this position in the generator's state; from 2.12 on, in a separate state for each capture.
 #pragma once
 
 #include <ATen/cuda/CUDAGeneratorImpl.h>

@@ -1,5 +1,5 @@
-// Functions by which a planned frame makes Python run the original's forward, and tells Python what happened
-// to the frame's backward.
+// Functions by which a frame (one forward of a planned step, with its backward) makes Python run the
+// original's forward, and tells Python what happened to the frame's backward.
 #pragma once
 
 #include "runtime/training/planned_step.h"

@@ -100,8 +100,8 @@ std::variant<Schedule, Infeasible, Error> answer_to(const Problem& problem, cons
 }
 
 /// Returns the peak of a step that runs in an arena: the sum of the residents, the arena for the tensors that
-/// the step makes, and the memory of the caller's loss, for which the arena has no free place. The arena
-/// includes the gaps that remain between tensors.
+/// the step makes, and the memory of the caller's loss, which is outside of the arena. The arena includes the
+/// gaps that remain between tensors.
 std::optional<Bytes> peak_in_arena(Graph graph, const Schedule& schedule) {
     Bytes loss;
     for (Op& op : graph.ops)

@@ -1,6 +1,6 @@
 // Watches outputs of a module that share memory. As long as nobody writes to them, the plan may return
-// tensors with separate memory. In the original, a write in place to one of them would also change another
-// one and its gradient.
+// tensors with separate memory. In the original, a write in place to one of these outputs would also change
+// another output and its gradient.
 #pragma once
 
 #include <ATen/core/Tensor.h>

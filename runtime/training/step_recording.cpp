@@ -108,7 +108,7 @@ StepRecording::StepRecording(const std::vector<NamedTensor>& tensors, const std:
         counted_ = counted_residents(tensors, inputs, device);
         beside_ = memory_.alive_bytes() - counted_;
     } else if (RoomMaker* eviction = eviction_on(device)) {
-        eviction->keep(inputs);  // planning computes from them the tensors that depend only on inputs
+        eviction->keep(inputs);  // planning reads them to compute tensors that depend only on inputs
     }
     for (const at::Tensor& input : inputs_)
         input_versions_.push_back(input.is_inference() ? 0 : static_cast<std::uint32_t>(input._version()));

@@ -126,7 +126,7 @@ void define_ops_of_shapes(torch::Library& library) {
 
 void define_ops_of_autograd(torch::Library& library) {
     // Makes autograd expect gradients of this size for the tensor, which must have a history. Without `type`
-    // it accepts gradients of any type; otherwise it casts them to `type`.
+    // autograd accepts gradients of any type; otherwise it casts them to `type`.
     library.def("expect_gradient(Tensor of, int[] size, ScalarType? type) -> ()",
                 [](const at::Tensor& of, c10::IntArrayRef size, std::optional<c10::ScalarType> type) {
                     torch::autograd::InputMetadata& expected =

@@ -38,7 +38,7 @@ class CopyQueues {
     /// and must not call the device.
     virtual void run(std::function<void()> work) = 0;
     virtual Mark mark(CopyQueue queue) = 0;
-    /// Makes the work that the queue is given from now on begin only when the mark is reached.
+    /// Work that the queue is given from now on begins when the mark is reached.
     virtual void wait(CopyQueue queue, Mark mark) = 0;
     virtual void release(Mark mark) = 0;
     /// Waits for all work that the queue was given.

@@ -17,9 +17,9 @@ Error impossible(const Graph& graph, std::size_t at, const Step& step, const cha
                  graph.tensors[step.tensor()].name + ", which " + why};
 }
 
-/// Finds places for the tensors on the host. A place in the slab is taken from the step that offloads or
-/// makes its tensor to the step after which the bytes are no longer needed. Places that are taken at
-/// different times may share memory.
+/// Finds places for the tensors on the host. The step that offloads or makes a tensor takes a place in the
+/// slab. The place is free again after the last step that needs the bytes. Places that are taken at different
+/// times may share memory.
 class HostLayout {
   public:
     HostLayout(const Graph& graph, const Homes& homes, TransferPlan& plan)

@@ -1,4 +1,4 @@
-// Plans where the tensors that a schedule keeps, copies or makes on the host are placed there.
+// Plans places in host memory for the tensors that a schedule keeps, copies or makes there.
 #pragma once
 
 #include "core/base/result.h"
@@ -9,7 +9,7 @@
 namespace rematlas {
 
 /// Fills these fields of the plan for its steps: `places`, `place`, `host_runs`, `leaving`, `slab_bytes`,
-/// `home_bytes` and `host_peak`. Fails if a step uses a tensor on the host that is not there, or offloads a
+/// `home_bytes` and `host_peak`. Fails if a step needs a tensor on the host that is not there, or offloads a
 /// tensor that is there already. Cost: the cost of packing the slab.
 Result<void> lay_out_host(const Graph& graph, const Homes& homes, TransferPlan& plan);
 

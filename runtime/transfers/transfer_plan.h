@@ -5,9 +5,10 @@
 //     allocate(plan->slab_bytes);         // for copies on the host, at planned places
 //     for (const QueueOrder& order : plan->first[step]) ...        // or let a TransferPlayer do it
 //
-// docs/concepts/schedules.md lists the waits. By predicted times, the checker refuses a step that writes
-// over, frees or updates bytes that are being copied. Real times differ, so such a step waits for the copy.
-// A wait that follows from earlier waits is left out, and so is a mark for which nothing waits.
+// docs/concepts/schedules.md lists the waits. The checker refuses a step that, by predicted times, writes
+// over, frees or updates bytes that are being copied. Real times differ, so the plan makes each such step
+// wait for the copy. A wait that follows from earlier waits is left out, and so is a mark for which nothing
+// waits.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Trains a TorchScript model for some steps under online eviction, without a plan. On request also trains
-// the original beside it. Each training step ends with a small plain gradient step of the weights, which
-// counts as a part of the training step.
+// Trains a model for some steps under online eviction, without a plan. On request also trains the original
+// beside it. Each training step ends with a small plain gradient step of the weights, which counts as a part
+// of the training step.
 //
 //     Result<EvictedReport> report =
 //         train_evicting("model.pt", {.inputs = specs, .budget = *parse_budget("2GiB")}, *device);
@@ -50,8 +50,8 @@ struct EvictedReport : PairedReport {
     std::optional<EvictedStep> record;
 };
 
-/// An error is one line. It has `ErrorKind::negative` if the budget cannot be kept; then it names the op, the
-/// missing bytes, and the tensors that cannot be evicted.
+/// An error is one line. It has `ErrorKind::negative` if eviction thrashes or the budget cannot be kept. In
+/// the second case it names the op, the missing bytes, and the largest tensors that cannot be evicted.
 Result<EvictedReport> train_evicting(const std::filesystem::path& model, const EvictedOptions& options,
                                      DeviceRuntime& device);
 

@@ -56,7 +56,8 @@ struct PairedOptions {
     int more_steps = 0;  ///< number of steps that the caller itself runs after all pairs
 };
 
-/// The two models that are trained. A step ends with a small plain gradient step (`descend`).
+/// The two models that are trained. A step ends with a small plain gradient step (`descend`), unless an
+/// optimizer is part of the step.
 class PairedSides {
   public:
     virtual ~PairedSides() = default;

@@ -22,7 +22,7 @@ struct RunOptions {
     int steps = 5;
     bool verify = false;  ///< whether to run the original too, which must fit into memory; if so, one more
                           ///< pair of steps comes first, which is compared but not timed
-    bool trace = false;   ///< whether to keep the times of each op of the last step
+    bool trace = false;   ///< whether to keep the times of each op of the additional step that runs last
     bool arena = true;    ///< whether to use an arena: from the second training step on, nothing is
                           ///< allocated from the system
     bool cuda_graphs = false;  ///< whether to submit each training step as CUDA graphs, after one training

@@ -1,11 +1,11 @@
 """Compares the output that a page shows with the output that a program prints.
 
 Words, counts and numbers of bytes must be equal. Numbers that differ between machines are not compared:
-times, percentages, speeds, and numbers with a decimal point that do not count bytes. A peak after an overhead
-(`x1.04, 15.3 GiB`) is not compared either, because a search with a time limit has found it, nor is the peak
-of a schedule (`15.3 GiB of a budget`); of a peak that was predicted and measured, it is compared whether the
-two are equal. A line `...` on the page stands for any number of lines. Empty lines, and the number of spaces
-between words, do not matter.
+times, percentages, speeds, factors (`x2`), and numbers with a decimal point that do not count bytes. Two
+kinds of peaks are not compared either, because a search with a time limit finds them: a peak after an
+overhead (`x1.04, 15.3 GiB`), and the peak of a schedule (`15.3 GiB of a budget`). If the predicted and the
+measured peak are equal on the page, they must be equal in the output, but may be other numbers. A line `...`
+on the page stands for any number of lines. Empty lines and the number of spaces between words do not matter.
 """
 
 import dataclasses

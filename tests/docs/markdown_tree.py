@@ -99,8 +99,8 @@ class Tree:
         return path.is_relative_to(self.docs)
 
     def anchors(self, path: pathlib.Path) -> set[str]:
-        """Returns the anchors of a page. Pages of the site have the site's form of anchors; other pages have
-        the form of the hosts of repositories."""
+        """Returns the anchors of a page. A page in docs has anchors in the form of MkDocs; another page has
+        them in the form of GitHub."""
         found, text = set(), path.read_text()
         for words, own in headings(text):
             slug = re.sub(r"[^\w\s-]", "", words).strip().lower()

@@ -91,7 +91,7 @@ class Configurations(unittest.TestCase):
                 options = {key: str(value) for key, value in self.generated(kind).items()}
                 options = {key: {"True": "true", "False": "false"}.get(v, v) for key, v in options.items()}
                 if "milp" in on_page:
-                    on_page["milp"] = options["milp"]  # its default is any installed library
+                    on_page["milp"] = options["milp"]  # the default depends on the installed libraries
                 self.assertEqual(on_page, options)
 
     def test_the_ranges_are_those_that_the_program_checks(self):

@@ -55,7 +55,8 @@ std::vector<std::string> files_in(int count, char** folders) {
     return texts;
 }
 
-/// Makes one to four changes. Each changes, removes or repeats a few bytes, or takes them from another file.
+/// Makes one to four changes. A change adds a byte, flips a bit, removes or repeats up to an eighth of the
+/// text, or replaces a part by bytes of another file.
 std::string changed(std::string text, const std::vector<std::string>& others, std::mt19937_64& random) {
     const auto below = [&](std::size_t end) { return end ? static_cast<std::size_t>(random() % end) : 0; };
     for (std::size_t changes = 1 + below(4); changes > 0; --changes) {

@@ -22,8 +22,8 @@ class Situation:
     compare.
 
     `planned` has the modules that are given to `rematlas.apply` with `options`; None means the model. If
-    `in_bytes` is set, the budget is in bytes: it allows this share of the bytes that a step takes in addition
-    to the bytes that it leaves behind. Otherwise the budget is `budget`, a share of each step.
+    `in_bytes` is set, the budget is in bytes: the most bytes that plain training holds after a step, plus the
+    share `in_bytes` of the further bytes at its peak. Otherwise the budget is `budget`, a share of each step.
     """
 
     model: nn.Module

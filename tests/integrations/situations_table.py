@@ -44,7 +44,7 @@ COLUMNS = [
     "seconds",
     "reason",
 ]
-# The search ends after this many moves, so plans are the same on every machine
+# The search ends after this many moves, so plans are the same on every machine.
 SEARCH = {"format": "rematlas.config", "version": 1, "type": "atlas", "options": {"max_moves": 1000}}
 
 

@@ -206,8 +206,8 @@ TEST_P(EvictionOfModels, EndsWithoutMemoryWhereTheSimulationDoes) {
     const auto expect_as_simulated = [&](std::int64_t room) {
         const bool simulated =
             evict_online(trace, Bytes(room), {.thrash = 1e6}).status == DtrOutcome::Status::ok;
-        // A failed backward leaves work in the queue of its thread, which holds memory until the thread ends.
-        // So each run has its own thread.
+        // A failed backward leaves work in the queue of its thread. This work holds memory until the thread
+        // ends, so each run has its own thread.
         EXPECT_EQ(std::async(std::launch::async, [&] { return ends_within(room, GetParam()); }).get(),
                   simulated)
             << room << " of " << taken << " bytes";

@@ -112,8 +112,9 @@ TEST_F(GpuCopies, EveryWaitIsNeeded) {
         EXPECT_EQ(std::count(unnoticed.begin(), unnoticed.end(), wait), 0) << wait;
 }
 
-/// Runs whole steps of a schedule, and drops a different wait in each run. Work of the device at once
-/// overwrites memory that becomes free on the device and in the slab; the next step uses all memory again.
+/// Runs whole steps of a schedule, and drops a different wait in each run. As soon as memory of the device or
+/// of the slab (pinned host memory) becomes free, a kernel overwrites this memory. The next step uses all
+/// memory again.
 TEST_F(GpuCopies, WaitsOfAStepAreNeeded) {
     const auto drop = stand_in<decltype(simgpu_drop_wait)>("simgpu_drop_wait");
     const auto waits = stand_in<decltype(simgpu_waits)>("simgpu_waits");

@@ -65,9 +65,8 @@ class GraphCapturingDevice::Graphs final : public DeviceGraphs, public DispatchM
         run_kernel(op, keys, stack);
         torch::jit::Stack made;
         for (const c10::IValue& value : *stack) made.push_back(fixed(value));
-        if (makes_uninitialized(op.schema().name()))
-            return add([made] {});  // no kernel runs; only the
-                                    // memory is kept
+        // Such an op runs no kernel. The empty entry only keeps the memory.
+        if (makes_uninitialized(op.schema().name())) return add([made] {});
         const bool random = op.hasTag(at::Tag::nondeterministic_seeded);
         add([this, op, arguments, made, grad_mode, random, draws = draws_] {
             const std::unique_ptr<GeneratorState> before = device_.generator_state();

@@ -106,8 +106,8 @@ INSTANTIATE_TEST_SUITE_P(SmallModels, Halves,
                                            "lstm_scripted", "inplace_scripted", "inplace_traced"),
                          [](const auto& info) { return std::string(info.param); });
 
-/// Returns an order in which all ops that the outputs do not need run after the loss, for example ops of
-/// dropout masks and counters.
+/// Returns an order in which an op runs after the loss if the outputs do not need it. Such ops make dropout
+/// masks for the backward or count steps, for example.
 RunSequence late(const FlatGraph& graph, std::int32_t loss) {
     std::vector<std::uint8_t> needed(graph.op_count);
     needed[loss] = true;

@@ -66,7 +66,8 @@ cudaError_t end_capture(cudaStream_t stream, cudaGraph_t* graph);
 cudaStreamCaptureStatus capture_status(cudaStream_t stream, unsigned long long* id, cudaGraph_t* graph);
 cudaStreamCaptureMode exchange_capture_mode(cudaStreamCaptureMode mode);
 /// Must be called by functions that are forbidden during a recording, such as allocations or waits for the
-/// device. During a recording, the call makes the recording invalid and returns an error.
+/// device. During a recording, unless its mode allows these functions, the call makes the recording invalid
+/// and returns an error.
 cudaError_t unsafe_call();
 std::size_t graph_size(cudaGraph_t graph);
 cudaError_t destroy_graph(cudaGraph_t graph);

@@ -25,9 +25,9 @@ OUTSIDE = re.compile(r"[\w}]")
 
 
 def classes_at(code: str) -> list[str]:
-    """Returns a class for each line: the class whose definition, or whose function, contains the line. The
-    text is empty if no class is found. The sources are formatted, so only code outside of functions and
-    classes begins at the first column."""
+    """Returns the name of a class for each line: the class whose definition, or whose function, contains the
+    line. The name is empty if no class is found. The sources are formatted, so only code outside of functions
+    and classes begins at the first column."""
     found, current = [], ""
     for line in code.splitlines():
         if opened := CLASS.match(line) or FUNCTION_OF_A_CLASS.match(line):

@@ -107,8 +107,8 @@ std::vector<std::string> arrows_up(const fs::path& root, const House& house) {
     return found;
 }
 
-/// Returns the subfolders of `house.folder` with sources that are on no floor, and the names on floors for
-/// which no subfolder exists.
+/// Returns the subfolders of `house.folder` that have sources but are on no floor, and the names on floors
+/// that are no subfolders.
 std::vector<std::string> without_floor(const fs::path& root, const House& house) {
     const std::map<std::string, std::size_t> floor_of = numbered(house.floors);
     std::vector<std::string> found;

@@ -14,7 +14,7 @@ namespace rematlas {
 namespace {
 
 /// A stand-in for Graphviz that counts its requests. It puts items below each other, and draws each edge from
-/// middle to middle.
+/// the upper left corner of one item to that of the other.
 class Stacker {
   public:
     int requests = 0, calls = 0;

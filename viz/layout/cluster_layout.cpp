@@ -247,8 +247,8 @@ class ClusterLayout {
     const std::vector<Size>* collapsed_ = nullptr;   ///< null if no frame is collapsed
 };
 
-/// Turns each index of a cluster in the request with sections into its index in the original request, which
-/// `before` has.
+/// Converts cluster indices of the request with sections to those of the original request: `before[c]`
+/// replaces index c.
 void forget_sections(std::vector<int>& clusters, const std::vector<int>& before) {
     for (int& cluster : clusters)
         if (cluster >= 0) cluster = before[cluster];

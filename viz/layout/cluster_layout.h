@@ -66,7 +66,7 @@ struct CollapsedFrames {
     LayoutUnits parts;
     std::vector<UnitFrames> frames;    ///< for each unit; not yet placed in the drawing
     std::vector<int> cluster_of_unit;  ///< for each unit: the cluster of its left frame; -1: the unit is the
-                                       ///< sheet or a section
+                                       ///< whole drawing or a section
     std::vector<int> twin_of_unit;     ///< for each unit: the cluster of its right frame; -1: none
 };
 

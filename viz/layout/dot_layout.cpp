@@ -153,9 +153,9 @@ class DotGraph {
     }
 
     /// Puts the items of the row at the same height, above all other items (LayoutRow::first) or below them
-    /// (LayoutRow::last). For this, an invisible edge joins the row to each item that no edge and no pair
-    /// joins to an item above it, or below it. Graphviz's own "rank=source" and "rank=sink" have no effect if
-    /// "newrank" is set.
+    /// (LayoutRow::last). For this, an invisible edge joins the row to each item that has no edge and no pair
+    /// with an item above it (LayoutRow::first) or below it (LayoutRow::last). Graphviz's own "rank=source"
+    /// and "rank=sink" have no effect if "newrank" is set.
     void add_row(LayoutRow row, const char* name) {
         Agraph_t* together = nullptr;
         Agnode_t* outermost = nullptr;

@@ -1,6 +1,6 @@
 // Splits a layout request into smaller requests. The direct members of a frame and of its twin, the frame
-// beside it, are laid out together. In their layout, each inner frame is a box. Used by `layout_by_clusters`
-// and by readers of `layouts_of_frames`.
+// beside it, are laid out together. In their layout, each inner frame is a box. `layout_by_clusters` uses
+// this file, and so do readers of `layouts_of_frames`.
 #pragma once
 
 #include <array>
@@ -19,7 +19,8 @@ struct UnitMember {
     int first_item = 0;  ///< the item itself, or the first item in the box; members are sorted by it
 };
 
-/// A frame with its twin beside it, a single frame, or (the first unit) the sheet that contains everything.
+/// A frame with its twin beside it, a single frame, or the sheet: the first unit, which contains the whole
+/// drawing.
 struct LayoutUnit {
     std::array<int, 2> clusters{-1, -1};  ///< left and right frame; -1: none
     int parent = -1;

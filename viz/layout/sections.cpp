@@ -44,7 +44,8 @@ class SectionCutter {
     }
 
   private:
-    /// One piece of a frame: the frame (-1: the sheet), its side of the ladder, and the number of the piece.
+    /// One piece of a frame: the frame (-1: the sheet, that is, the whole drawing), its side of the ladder,
+    /// and the number of the piece.
     struct Section {
         int frame, side, number;
         auto operator<=>(const Section&) const = default;

@@ -8,8 +8,7 @@
 
 namespace rematlas {
 
-/// A request whose long frames are cut into sections. As far as frames can be cut, a frame and its twin
-/// together have hardly more than a hundred direct members.
+/// A request whose long frames are cut into sections. No frame has more than 60 direct members.
 struct SectionedRequest {
     LayoutRequest request;        ///< the request, with an untitled frame around each section
     std::vector<int> cluster_of;  ///< for each cluster of the original request: its index in `request`

@@ -1,5 +1,5 @@
-// Places the small layouts of the units in the whole drawing. Used by `layout_by_clusters` and by readers of
-// `layouts_of_frames`.
+// Places the small layouts of the units in the whole drawing. `layout_by_clusters` uses this file, and so do
+// readers of `layouts_of_frames`.
 #pragma once
 
 #include <array>

@@ -33,8 +33,8 @@ void choose_font(cairo_t* cairo, const TextStyle& style) {
     cairo_font_options_destroy(options);
 }
 
-/// Returns a one-pixel surface on which text is measured. Each thread has its own surface, because cairo
-/// contexts must not be shared.
+/// Returns a context for measuring text, with a surface of one pixel. Each thread has its own context,
+/// because cairo contexts must not be shared.
 cairo_t* measuring() {
     struct Context {
         cairo_surface_t* surface = cairo_image_surface_create(CAIRO_FORMAT_A8, 1, 1);

@@ -121,8 +121,7 @@ struct SvgPlace {
 };
 
 /// Makes a canvas with a white page. PNG has two pixels per point, or fewer if the picture would exceed 60
-/// megapixels or cairo's limit of 32,767 pixels for each side. PDF is scaled down if a side would exceed
-/// 14,400 points.
+/// megapixels or 32,000 pixels for a side. PDF is scaled down if a side would exceed 14,400 points.
 std::unique_ptr<PictureCanvas> make_canvas(PictureFormat format, Size size, std::string_view title);
 std::unique_ptr<PictureCanvas> make_svg_canvas(Size size, std::string_view title, const SvgPlace& place = {});
 std::unique_ptr<PictureCanvas> make_cairo_canvas(PictureFormat format, Size size, std::string_view title);

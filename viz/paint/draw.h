@@ -20,8 +20,8 @@ namespace rematlas {
 
 /// Draws the ladder graph of the blocks: forward ops downwards, their gradients upwards, saved tensors
 /// between them. With a schedule, colours show which tensors are kept, recomputed and offloaded. `depth` is
-/// the number of levels of blocks that are expanded. Without it, as many levels are expanded as stay readable
-/// (about 150 items).
+/// the number of levels of blocks that are expanded. If it is absent, levels are expanded until one more
+/// level would show more than 150 items.
 Result<void> draw_graph_file(const Graph& graph, const Schedule* schedule, const std::filesystem::path& path,
                              std::optional<int> depth = std::nullopt);
 

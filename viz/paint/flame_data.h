@@ -82,7 +82,7 @@ struct FlameData {
     /// axis. Both are -1 if there is no such run.
     std::pair<int, int> runs_between(double from, double to) const;
     /// Returns the sums over the runs from `first` to `last`, which must all be on the device or all on the
-    /// host. Cost: linear in their steps.
+    /// host. Cost: linear in the steps between these runs.
     FlameSums sums(int first, int last) const;
     /// Return the sums over all runs on the device, or over all runs on the host.
     FlameSums device_sums() const { return sums(device_runs > 0 ? 0 : -1, device_runs - 1); }

@@ -55,7 +55,7 @@ struct LaneData {
     double length = 0;
     std::vector<LaneBar> bars;  ///< sorted by `begin`
     /// Sorted by `x`. A moment that takes no time, such as the moment between a free and the next op, has a
-    /// point only if the memory is higher at this moment.
+    /// point only if the memory is higher than at the point before.
     std::vector<MemoryPoint> memory;
     std::int64_t peak = 0;
     int peak_step = 0;

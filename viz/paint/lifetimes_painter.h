@@ -70,7 +70,7 @@ int bar_at(const LifetimesScene& scene, Point at);
 /// of the tensor. Returns -1 if no mark is within reach.
 int mark_at(const LifetimesScene& scene, Point at);
 
-/// Paints the visible rows. Marks at the same point of the picture are painted as one.
+/// Paints the visible rows. Marks of reads that nearly coincide are painted as one.
 void paint_lifetimes(Canvas& canvas, const LifetimesScene& scene);
 
 /// Returns the height of all rows, including the row for tensors without a bar.

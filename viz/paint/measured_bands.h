@@ -51,10 +51,10 @@ struct BandColumns {
 BandColumns columns_of(const MeasuredBands& bands, double from, double to, std::size_t most);
 
 /// Returns the memory of a plan as a curve over a measured step. The peak of the plan is placed at the
-/// measured peak, and the plan begins and ends with the measured step. The measured step begins and ends
-/// where memory is lowest on each side of the peak: after memory has fallen by half of its range, and before
-/// it rises again by two fifths of the fall. `planned` has the bytes at each step of the plan. The result is
-/// empty if the measured memory never changes.
+/// measured peak, and the plan begins and ends with the measured step. The measured step begins and ends at
+/// the lowest memory before and after the peak. The search for this memory ends when memory has fallen by
+/// half of its range and then rises again by two fifths of the fall. `planned` has the bytes at each step of
+/// the plan. The result is empty if the measured memory never changes.
 std::vector<MemoryPoint> laid_over(const std::vector<std::int64_t>& planned,
                                    const std::vector<std::int64_t>& allocated);
 

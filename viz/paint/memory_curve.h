@@ -10,8 +10,8 @@
 namespace rematlas {
 
 /// Returns the part of `memory` that the axis `x` shows. `length`: the place on the axis at which the memory
-/// ends. If many points fall within half a point of the picture, only their extremes are kept, so that no
-/// peak is lost. Cost: linear in the points shown.
+/// ends. The picture is divided into columns of half a point. Of each column, only the extremes and the last
+/// value are kept, so that no peak is lost. Cost: linear in the shown entries of `memory`.
 std::vector<Point> staircase(const std::vector<MemoryPoint>& memory, double length, const Axis& x,
                              const Axis& y);
 

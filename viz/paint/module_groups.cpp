@@ -14,7 +14,7 @@ constexpr double kTiny = 0.02;  ///< share of the whole weight; a smaller module
                                 ///< own
 
 struct ModuleNode {
-    std::string name;  ///< class path from the root
+    std::string name;  ///< module path from the root, without numbers
     std::int64_t weight = 0;
     ModuleNode* parent = nullptr;
     bool is_part = false;

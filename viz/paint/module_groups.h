@@ -21,9 +21,9 @@ struct ModuleGroups {
 std::string module_class(std::string_view module);
 
 /// Returns at most `most` parts of the model, and up to three more for ops that belong to no part. The weight
-/// of a part is the bytes that its forward ops make for the loss and the backward pass. The heaviest part is
-/// split into its modules as long as there are not too many parts. The parts depend only on the graph, so
-/// they are the same in the pictures of all its schedules. Cost: linear in the ops.
+/// of a part is the bytes that its forward ops make for the loss and the backward pass. Parts are split into
+/// their modules, the heaviest part first, while there are at most `most` parts. The parts depend only on the
+/// graph, so they are the same in the pictures of all its schedules. Cost: linear in the ops.
 ModuleGroups module_groups(const Graph& graph, std::size_t most = 6);
 
 }  // namespace rematlas

@@ -21,7 +21,7 @@ struct RunColumn {
     std::size_t begin = 0, end = 0;         ///< steps `begin` to `end` - 1
     std::size_t shown = 0;                  ///< the step with the highest peak
     StepRunner by = StepRunner::evaluated;  ///< the runner that users should notice most: for example, the
-                                            ///< original before a plan
+                                            ///< original rather than a plan
     double slowest = 0;                     ///< seconds
     std::optional<Bytes> planned = {};      ///< the highest planned peak; absent if no step has a plan
 };

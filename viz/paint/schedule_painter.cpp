@@ -185,7 +185,7 @@ class SchedulePainter {
         }
     }
 
-    /// Marks the `free` steps of online eviction, with at most one mark for each point of the picture.
+    /// Marks the `free` steps of online eviction. Two marks are at least one point apart.
     void evictions() {
         constexpr double kHeight = 8;
         const Color color = paper_.of(Decision::recompute);
@@ -206,7 +206,7 @@ class SchedulePainter {
         double y = places_.y.at(static_cast<double>(scene_.budget.value));
         const bool cut_off = y < memory_.y;
         if (!cut_off) canvas_.line({left_, y}, {right_, y}, {paper_.budget, 1.2, {7, 4}});
-        // The label is on the side away from the peak, because the peak's name has the same height.
+        // The label is on the side away from the peak, because the label of the peak is at the same height.
         bool left = peak_x() && *peak_x() > (left_ + right_) / 2;
         TextStyle style{.size = scene_.text_size,
                         .bold = true,
@@ -253,21 +253,21 @@ class SchedulePainter {
         if (!at) return;
         Point p{*at, places_.y.at(static_cast<double>(scene_.data.peak))};
         double above = std::min(p.y, places_.y.at(static_cast<double>(scene_.budget.value)));
-        if (p.y - above > 26) above = p.y;  // the budget is far away, so the name stays at the peak
+        if (p.y - above > 26) above = p.y;  // the budget is far away, so the label stays at the peak
         bool left = p.x > (left_ + right_) / 2;
         Color color = paper_.text(paper_.data(kBlue));
         TextStyle style{.size = scene_.text_size,
                         .bold = true,
                         .color = color,
                         .align = left ? Align::right : Align::left};
-        // The text extends from the peak to the side that has more room. The name of the budget is at the end
-        // of that side.
+        // The text extends from the peak to the side that has more room. The label of the budget is at the
+        // end of that side.
         double room = (left ? p.x - left_ : right_ - p.x) - 20;
         if (scene_.budget.value > 0) room -= canvas_.text_width(budget_text(), style) + 16;
         std::string text = peak_text(style, std::min(room, (right_ - left_) * 0.5));
         const double width = canvas_.text_width(text, style),
                      other_room = (left ? right_ - p.x : p.x - left_) - 20;
-        if (width > room && width <= other_room) {  // the text would overlap the budget's
+        if (width > room && width <= other_room) {  // the text would overlap the label of the budget
             left = !left;
             style.align = left ? Align::right : Align::left;
         }
@@ -356,7 +356,7 @@ SchedulePlaces places_of(const ScheduleScene& scene) {
 
     places.x =
         lane_axis(scene.data.axis, scene.from, scene.to, scene.data.length, places.plot.x, places.plot.width);
-    // The scale has headroom for the names of the peak and of the budget. The peak without recomputation, or
+    // The scale has headroom for the labels of the peak and of the budget. The peak without recomputation, or
     // the budget of a large card, can be so high that the schedule's own curve would look flat. Then the part
     // above the limit of the scale is cut off.
     const double own = static_cast<double>(scene.data.peak);

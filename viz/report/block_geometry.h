@@ -18,7 +18,7 @@
 //   a frame.
 //
 // Lengths are in points, rounded. y grows downwards from the upper edge of the frames, x grows from the left
-// edge of the left frame. A unit comes after the units around it. The first unit is the sheet.
+// edge of the left frame. A unit comes after the units around it. The first unit is the whole drawing.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

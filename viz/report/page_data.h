@@ -3,13 +3,14 @@
 // Columns of numbers are written as texts (packed_column.h). Times are in nanoseconds, sizes in bytes.
 // Fields:
 // - "name", "made_by"; "strings": every name once; columns have indices into it.
-// - "tensors": "name", "kind" (in the order of TensorKind), "bytes", "layout": one for each tensor.
-// - "ops": "name", "module", "source", "phase", "time", "workspace", "of" (-1: none), "group", "flags" (1:
-//   random, 2: runs only once): one for each op. "inputs", "outputs": for each op the count, then the
-//   tensors, each as the difference from the one before. "inplace": for each op the count, then pairs (out,
-//   in).
+// - "tensors": "name" (as differences), "kind" (in the order of TensorKind), "bytes", "layout": one for each
+//   tensor.
+// - "ops": "name", "module", "source", "phase", "time", "workspace", "of" (-1: none; as differences),
+//   "group", "flags" (1: random, 2: runs only once): one for each op. "inputs", "outputs": for each op the
+//   count, then the tensors, each as the difference from the one before. "inplace": for each op the count,
+//   then pairs (out, in), as differences too.
 // - "classes": classes of modules, by path.
-// - "groups": the parts of the model that a picture distinguishes; "results": tensors.
+// - "groups": the parts of the model that a picture distinguishes; "results": tensors, as differences.
 // - "plans": the schedules, and the step without recomputation, whose index is "plain". Steps are columns.
 //   "kinds": one letter each (r run, i run in place, f free, o offload, t fetch, d drop, h run on the host).
 //   "ids": op or tensor, as differences. "during": bytes on the device, as differences. "gaps": time from the

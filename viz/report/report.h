@@ -27,8 +27,7 @@ struct ReportedSchedule {
 
 /// The contents of a report: a graph, any number of its schedules, and sweeps.
 struct ReportOf {
-    const Graph* graph = nullptr;  ///< null only if there are no schedules and the graph of a sweep is not
-                                   ///< known
+    const Graph* graph = nullptr;                  ///< may be null if there are only sweeps
     std::vector<ReportedSchedule> schedules = {};  ///< the first one is described in words
     std::vector<const Sweep*> sweeps = {};
     std::string made_by = {};  ///< program and version

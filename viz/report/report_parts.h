@@ -32,8 +32,8 @@ void add_plan_table(HtmlPage& page, const std::vector<ReportedSchedule>& schedul
                     const std::vector<StepFigures>& figures);
 
 /// Adds the solver, the configuration, the bound, the graph and the results of the checks. `schedule` is the
-/// schedule that the sections before describe, or null; `is_planned` says whether it differs from the step
-/// without recomputation.
+/// schedule that the sections before describe, or null; `is_planned` says whether it is one of the report's
+/// schedules.
 void add_making(HtmlPage& page, const ReportOf& of, const Schedule* schedule, bool is_planned);
 
 }  // namespace rematlas

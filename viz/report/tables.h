@@ -19,8 +19,8 @@ Result<std::string> block_table(const Graph& graph, const Schedule& schedule);
 /// bytes of the tensor that are held at the peak.
 Result<std::string> tensor_table(const Graph& graph, const Schedule& schedule);
 
-/// Returns one line for each point: solver,budget_bytes,status,peak_bytes,overhead,bound,gap. Unknown fields
-/// are empty.
+/// Returns one line for each point: solver,budget_bytes,status,peak_bytes,overhead,bound,gap,offload. Unknown
+/// fields are empty.
 std::string point_table(const Sweep& sweep);
 
 }  // namespace rematlas

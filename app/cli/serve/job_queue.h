@@ -1,4 +1,4 @@
-// Runs work on threads of its own. As many jobs run at once as the constructor allows; the others wait in
+// Runs jobs on threads of its own. At most `most_at_once` jobs run at the same time; the others wait in
 // order.
 //
 //     JobQueue queue(std::thread::hardware_concurrency());
@@ -29,7 +29,7 @@ class JobQueue {
     enum class Found { nowhere, waiting, running };
 
     explicit JobQueue(std::size_t most_at_once) : most_at_once_(std::max<std::size_t>(1, most_at_once)) {}
-    /// Removes waiting work, asks running work to stop, and waits until it has ended.
+    /// Removes waiting work, asks running work to stop, and waits until the running work has ended.
     ~JobQueue();
     JobQueue(const JobQueue&) = delete;
     JobQueue& operator=(const JobQueue&) = delete;

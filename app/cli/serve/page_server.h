@@ -2,7 +2,8 @@
 // them:
 //
 //     GET  /?token=...        the page of the report, with a panel to solve in
-//     GET  /state?since=N     the changes after revision N (plan_board.h), sent when there are any
+//     GET  /state?since=N     the changes after revision N (plan_board.h), sent when there are any, or after
+//                             20 seconds
 //     GET  /state             the whole state, sent at once; both answers have "about", the values that
 //                             the fields of a question can have (solve_calls.h)
 //     GET  /schedule?plan=I   a plan as a .schedule.json file

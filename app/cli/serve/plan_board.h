@@ -72,9 +72,10 @@ class PlanBoard {
     /// - "bounds": for each plan, by index, the bound proven so far for its question; null if none is known.
     /// - "sweeps": all sweeps with "job", and "curves" and "bounds" as in viz/report/page_data.h; null if
     ///   none has changed.
-    /// - "jobs": all jobs with "id", "phase", "asked", "seconds" (time in this phase; for a job that has
-    ///   ended, time in the phase before the end), "limit_seconds", "best" (overhead, peak, bound, fraction;
-    ///   or null). A job that has ended also has "words" and "plan" (its index, or null).
+    /// - "jobs": all jobs that wait or run, and the jobs that ended last. Each has "id", "phase", "asked",
+    ///   "seconds" (time in this phase; for a job that has ended, time in the phase before the end),
+    ///   "limit_seconds", "best" (overhead, peak, bound, fraction; or null), and, from `JobEnd`, "words"
+    ///   (empty before the end) and "plan" (its index, or null).
     std::string changes_since(std::uint64_t revision) const;
 
   private:

@@ -3,9 +3,9 @@
 //
 // Every user of a machine, and every page that a browser shows, can reach a port of 127.0.0.1. So a request
 // is admitted only under four conditions. It has the token that was printed. Its Host names this machine,
-// because names of other sites could resolve to this address (DNS rebinding). It does not have the Origin of
-// another page. It is for one of a few paths, with the method of that path. Nothing in a request is decoded,
-// and nothing in it names a file.
+// because names of other sites could resolve to this address (DNS rebinding). Its Origin and Sec-Fetch-Site
+// do not name another site. It is for one of a few paths, with the method of that path. The gate decodes no
+// percent-encoding, and no part of a request names a file.
 //
 //     RequestGate gate(new_token());
 //     const auto answer = gate.admit({.method = "GET", .target = "/?token=...", .headers = ...});
@@ -52,8 +52,7 @@ class RequestGate {
     std::variant<AdmittedRequest, RefusedRequest> admit(const RequestHead& head) const;
 
   private:
-    /// Says whether the text is the token. How long this takes does not depend on where the first difference
-    /// is.
+    /// Says whether the text is the token. Compares texts of the token's length in constant time.
     bool is_token(std::string_view text) const;
 
     std::string token_;

@@ -6,8 +6,8 @@
 //     calls.sweep({{"count", 8}, {"solvers", {"atlas", "dtr"}}});            // {"job": 2}
 //     calls.cancel({{"job", 2}});
 //
-// A job that is cancelled or out of time gives its best schedule so far, as `rematlas solve` does. Every
-// schedule is checked before the board gets it.
+// A job that is cancelled or out of time gives its best schedule so far, as `rematlas solve` does. The board
+// checks every schedule.
 #pragma once
 
 #include <chrono>
@@ -36,8 +36,9 @@ class SolveCalls {
     /// at most `longest_job`). Fails if a field is wrong or unknown, or, with ErrorKind::negative, if too
     /// many jobs wait.
     Result<nlohmann::json> solve(const nlohmann::json& asked);
-    /// Starts a job that makes a sweep, and returns its number as "job". Fields: "budgets" (a list) or
-    /// "count"; "solvers"; and "graph", "offload" and "time_limit" as for `solve`.
+    /// Starts a job that makes a sweep, and returns its number as "job". Fields, all optional: "budgets" (a
+    /// list) or "count" (default: 8), "solvers" (default: only atlas), and "graph", "offload" and
+    /// "time_limit" (for the whole sweep) as for `solve`.
     Result<nlohmann::json> sweep(const nlohmann::json& asked);
     /// Cancels the job with the number "job". Fails with ErrorKind::negative if this job neither waits nor
     /// runs.

@@ -80,7 +80,7 @@ void AliveView::show_headline() {
                                           : model_->headline());
 }
 
-/// Asks for the lifetimes of all tensors that are held. The tensor of the row is highlighted among them.
+/// Asks the lifetimes dock to show all tensors that are held, and to highlight the tensor of the row.
 void AliveView::ask_lifetimes(const QModelIndex& index) {
     const int row = index.isValid() ? sorted_->mapToSource(index).row() : -1;
     session_.selection.ask_lifetimes({.tensor = row < 0 ? TensorId() : model_->tensor_at(row)});

@@ -41,7 +41,8 @@ class BlockTreeView : public QWidget {
     QLabel* count_;
     QComboBox* partition_;
     QTreeView* tree_;
-    bool following_ = false;  ///< true while the tree shows a selection that was made in another view
+    bool following_ = false;  ///< true while this class changes the rows or the current row; the
+                              ///< window's selection then stays
 };
 
 }  // namespace rematlas::explorer

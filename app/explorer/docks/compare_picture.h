@@ -33,7 +33,8 @@ class ComparePicture : public RangeView {
     void show_compared();
     void follow_range();
     void mark_selection();
-    /// Returns the step of B that corresponds to the cursor's step of A; -1 if there is none.
+    /// Returns the step of B that was clicked, else the step of B that corresponds to the cursor's step of A;
+    /// -1 if there is none.
     int cursor_in_b() const;
 
     Session& session_;

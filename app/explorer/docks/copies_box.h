@@ -15,7 +15,8 @@ class CopiesBox : public QWidget {
   public:
     explicit CopiesBox(Session& session, QWidget* parent = nullptr);
 
-    /// Called when another solver was chosen. Offers only the copies that this solver can make.
+    /// Called when another solver was chosen. Chooses no copies if this solver cannot make the chosen copies.
+    /// Disables the choice if this solver makes no copies.
     void follow_solver();
 
   private:

@@ -84,7 +84,7 @@ void LifetimesPicture::show_tensor(TensorId tensor) {
     verticalScrollBar()->setValue(static_cast<int>(middle));
 }
 
-/// If an op is selected in another view and made a tensor that has a bar here, highlights this bar.
+/// Highlights the bar of a tensor that the selected op made. Changes nothing if there is no such bar.
 void LifetimesPicture::follow_selection() {
     const OpId op = session_.selection.current().op;
     const auto is_of_op = [&](const LifetimeBar& bar) { return op.valid() && bar.maker == op; };
@@ -193,8 +193,8 @@ void LifetimesPicture::select_maker() {
     if (maker.valid()) session_.selection.select(Selected::of(maker));
 }
 
-/// Moves the cursor to a step. The cursor can only be at a run, so for a copy back to the device it moves to
-/// the next run.
+/// Moves the cursor to a step, or to the next run if the step is a copy back to the device. The cursor can
+/// only be at a run.
 void LifetimesPicture::go_to_step(int step) {
     const std::vector<Step>& steps = session_.schedule()->schedule.steps;
     int run = step;

@@ -23,7 +23,8 @@ class LifetimesPicture : public QAbstractScrollArea {
     const LifetimeBars& bars() const { return bars_; }
     int current() const { return current_; }  ///< the highlighted bar; -1: none
     void set_current(int bar);
-    /// Highlights the tensor's bar and scrolls it to the middle as far as possible.
+    /// Highlights the tensor's bar and scrolls it towards the middle of the view. Does nothing if the tensor
+    /// has no bar.
     void show_tensor(TensorId tensor);
     LifetimesScene scene() const;
     QString tip_at(const QPointF& position) const;

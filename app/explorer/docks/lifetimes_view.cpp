@@ -66,8 +66,8 @@ void LifetimesView::show_schedule() {
     show_bars();
 }
 
-/// Shows the bars at the cursor. The tensor `always`, or the highlighted tensor if `always` is invalid, has a
-/// bar even if the order would leave it out.
+/// Shows the bars at the cursor. If there are too many tensors for the picture, `always`, or the highlighted
+/// tensor if `always` is invalid, still has a bar.
 void LifetimesView::show_bars(TensorId always) {
     if (rows_) {
         const int current = picture_->current();

@@ -1,5 +1,5 @@
 // Shows the tensors that are held at the cursor as bars over time. The bars are sorted by their bytes, or by
-// the time in which no op uses the tensors.
+// their bytes times the longest time in which no op uses the tensor.
 #pragma once
 
 #include <QComboBox>

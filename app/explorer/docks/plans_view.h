@@ -1,5 +1,5 @@
-// Shows the list of plans. A click shows a plan, F2 renames it, Delete removes it, a click on the star stars
-// it.
+// Shows the list of plans. A click shows a plan, F2 renames it, Delete removes it, and a click on the star
+// stars it.
 #pragma once
 
 #include <QMenu>

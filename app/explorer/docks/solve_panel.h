@@ -1,5 +1,5 @@
-// The fields for budget, solver and time limit. While a solver runs, shows the best schedule so far;
-// afterwards the answer, or why there is no schedule.
+// Has the fields for budget, solver and time limit. While a solver runs, shows the best schedule so far;
+// afterwards shows the answer, or why there is no schedule.
 #pragma once
 
 #include <QComboBox>

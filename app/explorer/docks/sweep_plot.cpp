@@ -21,7 +21,7 @@ namespace {
 
 constexpr double reach = 14;  ///< greatest distance (pixels) between a click and the point that it chooses
 
-/// Multiplies the length of an interval by a factor. The value `at` keeps its relative position in it.
+/// Multiplies the length of an interval by a factor. `at` keeps its relative position in the interval.
 void scale_around(double& low, double& high, double at, double factor) {
     low = at - (at - low) * factor;
     high = at + (high - at) * factor;

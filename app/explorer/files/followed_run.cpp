@@ -39,7 +39,7 @@ void FollowedRun::begin_anew() {
 }
 
 /// Says whether the file was overwritten. Compares the first bytes, which differ between processes, and the
-/// last bytes that were read, which differ between runs of one process because the step times do.
+/// last bytes that were read. These contain step times, so they differ between runs of one process.
 bool FollowedRun::is_written_anew(QFile& file) const {
     if (file.size() < read_ || file.peek(first_.size()) != first_) return true;
     return file.seek(read_ - last_.size()) && file.peek(last_.size()) != last_;

@@ -22,8 +22,8 @@ Result<void> append_line(const std::filesystem::path& path, std::string_view lin
 std::string compacted(std::string_view lines);
 
 /// Removes lines that no longer count if they are at least half of the file. Writes a new file and then
-/// replaces the old file with it, so that after a crash one of the two is there. Does nothing if the file
-/// cannot be opened. Fails if it cannot be read or written; then the old file remains.
+/// replaces the old file with the new one, so that a crash leaves one of the two. Does nothing if the file
+/// cannot be opened. Fails if the file cannot be read or written; the old file then remains.
 Result<void> compact_file(const std::filesystem::path& path);
 
 }  // namespace rematlas::explorer

@@ -76,7 +76,7 @@ std::vector<std::string> globals_of(std::string_view bytes) {
     return found;
 }
 
-/// Says whether a file of torch.save holds only tensors, or a whole module. A module names its class.
+/// Returns the kind of a file of torch.save: only tensors, or a whole module with the name of its class.
 ModelFile of_pickle(const Ends& ends) {
     for (const std::string& global : globals_of(ends.first)) {
         const auto is_of = [&](std::string_view package) { return global.starts_with(package); };

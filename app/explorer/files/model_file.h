@@ -34,7 +34,7 @@ ModelFile look_at_model(const std::filesystem::path& path);
 /// Says whether the file is a TorchScript file or an exported program, judged by its beginning and end.
 bool can_be_captured(const ModelFile& file);
 
-/// Says whether the file holds a model that cannot be captured as it is. The file's name does not matter.
+/// Says whether the file has a known kind, and cannot be captured as it is.
 bool needs_help(const ModelFile& file);
 
 struct ModelHelp {

@@ -29,13 +29,13 @@ struct Opened {
 
 /// Opens a file. A schedule or a sweep needs its graph, which is found by its digest: `current`, or a
 /// `*.graph.json` file in the same folder. Fails if the file cannot be read, if no such graph is found, or if
-/// the file is a model, which must be captured first. Any thread may call it. Cost: reading the file and
-/// preparing its content.
+/// the file is of another kind. For example, a model must be captured first. Any thread may call this
+/// function. Cost: reading the file and preparing its content.
 Result<Opened> open_file(const std::filesystem::path& path, const GraphPtr& current);
 
 /// Opens a file of this or of another machine (ssh://host/path). A file of another machine is copied to this
-/// machine first. If it is a schedule or a sweep, its graph is only found if the graph was opened from the
-/// same machine before. Fails as `open_file` and `fetch` do.
+/// machine first. The graph of such a schedule or sweep must be `current`, or must have been opened before
+/// from the same folder of that machine. Fails as `open_file` and `fetch` do.
 Result<Opened> open_anywhere(const QString& path, const GraphPtr& current, const std::stop_token& stop);
 
 /// Opens the local copy (`copy_of`) of a file of another machine. The copy must exist.

@@ -13,8 +13,8 @@ constexpr double readable_scale = 0.25;  ///< the smallest scale at which a user
 /// Several columns are only used if they enlarge the drawing by at least this factor.
 constexpr double worth_it = 1.5;
 constexpr int most_columns = 64;
-constexpr double near_cut = 0.2;  ///< largest distance between a cut and the place at which it would make
-                                  ///< columns equal, in column heights
+/// To spare items, a cut moves by at most this share of a column's height.
+constexpr double near_cut = 0.2;
 
 /// Returns the height nearest to `wanted` at which there is no item. If there are items at all heights that
 /// are at most `reach` away, returns `wanted`. `spans`: the top and the bottom of each item, in ascending

@@ -34,13 +34,13 @@ class GraphLayer : public QGraphicsItem {
     /// `heat`: one number per item of the ladder, for `Coloring::heat`.
     void set_coloring(Coloring coloring, std::vector<double> heat = {});
     Coloring coloring() const { return coloring_; }
-    /// `with_schedule`: whether decisions are known. If they are not, `Coloring::decision` shows phases.
+    /// `with_schedule`: whether there is a schedule. Without a schedule, `Coloring::decision` shows phases.
     void set_has_schedule(bool with_schedule);
     bool has_schedule() const { return has_schedule_; }
-    /// Draws a frame around the marked items, and around the marked cluster unless it is -1.
+    /// Outlines the items, and the frame `cluster` unless it is -1.
     void set_marked(std::vector<int> items, int cluster);
     void set_running(int item);
-    /// Marks the selected arrow. Marks none if `edge` is -1.
+    /// Marks the selected arrow; marks no arrow if `edge` is -1.
     void set_marked_edge(int edge);
     int marked_edge() const { return marked_edge_; }
     /// `notes`: one note for each item of the ladder.

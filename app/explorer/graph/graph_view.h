@@ -25,9 +25,9 @@ class GraphView : public QGraphicsView {
     /// Paints the whole ladder into `target`, with all details at any zoom, for picture files.
     void render_whole(QPainter& painter, const QRectF& target);
     QSizeF whole_size() const { return layer_->boundingRect().size(); }
-    /// Moves the selection from the selected item along an edge of the forward or the backward chain: to the
-    /// first item that the edge leads to (+1), or comes from (-1); 0 moves it to the twin. If several items
-    /// are selected, selects the first of them; if none is, selects the first item of the ladder.
+    /// Moves the selection from the selected item to another item: along its first edge within the forward or
+    /// the backward side (+1), back along such an edge (-1), or to its twin (0). If several items are
+    /// selected, selects the first of them. If no item is selected, selects the first item of the ladder.
     void walk(int direction);
 
   signals:

@@ -26,13 +26,13 @@ struct BatchQuestion {
 struct BatchAnswer {
     std::int64_t batch = 0;  ///< the batch size; 0 if not even one example fits
     QString headline, detail;
-    std::shared_ptr<Graph> graph;        ///< the graph that was captured at `batch`
+    std::shared_ptr<Graph> graph;        ///< the graph that was captured at `batch`; null if `batch` is 0
     std::shared_ptr<Schedule> schedule;  ///< a schedule within budget and overhead; null if none was found
 };
 
-/// Returns a question with the settings that the graph states: the file of its model, and the inputs and the
-/// device of its capture. Settings that the graph does not state stay unset, for example if the graph was
-/// captured in Python.
+/// Returns a question with the settings that the graph states: the file of its model, and the inputs, device,
+/// loss and optimizer of its capture. Settings that the graph does not state keep their defaults, for example
+/// if the graph was captured in Python.
 BatchQuestion question_about(const LoadedGraph& graph);
 
 /// Returns the batch size of the graph, or 0 if it cannot be derived from the graph's inputs.

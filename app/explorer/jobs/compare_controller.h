@@ -24,8 +24,8 @@ class CompareController : public QObject {
   public:
     explicit CompareController(QObject* parent = nullptr) : QObject(parent) {}
 
-    /// Compares the plans in the background and then emits `changed`. If a schedule is null or cannot be
-    /// simulated, `compared` is null afterwards.
+    /// Compares the plans in the background and then emits `changed`. If a schedule is null or does not pass
+    /// the check, `compared` is null afterwards.
     void compare_plans(SchedulePtr a, const QString& name_a, std::shared_ptr<const Schedule> b,
                        const QString& name_b);
     void clear();

@@ -16,7 +16,7 @@ struct FunctionRequest {
     QString function;           ///< package.module:function
     QString output;             ///< NAME.graph.json
     QStringList keywords = {};  ///< keyword arguments of the function, each as NAME=VALUE
-    /// cpu, cuda, or meta (from shapes). If empty, the device on which the function puts its model
+    /// cpu, cuda, or meta (from shapes); empty for the device on which the function puts its model
     QString device = {};
     QString device_profile = {};  ///< if `device` is meta: the device to plan for
     QString optimizer = "none";

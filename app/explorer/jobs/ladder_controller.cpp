@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::chrono::seconds longest_layout(60);
 
-/// Caches the layouts of all frames. Ladders that are made before a user asks for them share this cache, but
-/// start layout programs of their own: a program inherits the priority of the thread that starts it, and
-/// ladders are made ahead by a thread with a low priority.
+/// Caches the layouts of all frames, which surround expanded blocks. Ladders that are made before a user asks
+/// for them share this cache, but start layout programs of their own: a program inherits the priority of the
+/// thread that starts it, and ladders are made ahead by a thread with a low priority.
 struct FrameLayouts {
     std::shared_ptr<LayoutCache> shapes = std::make_shared<LayoutCache>();
     std::shared_ptr<LayoutPrograms> programs =
@@ -42,8 +42,8 @@ LayoutRequest request_for(const BlockView& view) {
 /// ladders shows its block expanded.
 constexpr std::size_t most_ahead = 4;
 
-/// The first picture of a graph has at most this many items, even if more items would fit. It has more items
-/// only if it is the picture of the first level.
+/// The first picture of a graph has at most this many items, even if more items would fit. Only the picture
+/// of the first level may have more.
 constexpr std::size_t most_at_first = 400;
 
 /// Makes the requested ladder, without its layout.

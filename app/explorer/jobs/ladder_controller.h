@@ -23,7 +23,7 @@ class LadderController : public QObject {
     /// Shows a graph. Expands as many levels as fit into 1.5 times the size given to `set_room`. If `graph`
     /// is null, clears the ladder.
     void set_graph(GraphPtr graph);
-    /// Sets the size of the view at zoom 1. Only the first picture of a graph depends on it.
+    /// Sets the size of the view at zoom 1. Only the first picture of a graph depends on this size.
     void set_room(Size room);
     /// Colours the same layout by the decisions of a schedule. If `schedule` is null or of another graph, no
     /// decisions are shown.

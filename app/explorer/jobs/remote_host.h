@@ -1,7 +1,7 @@
 // Reads files and runs programs of another machine over ssh.
 //
-// A file of another machine is named ssh://[user@]host[:port]/path. If the path begins with /~/, it is in the
-// user's home folder. The explorer cannot ask for passwords: ssh must log in by a key or an agent.
+// A file of another machine is named ssh://[user@]host[:port]/path. If the path begins with /~/, the file is
+// in the user's home folder. The explorer cannot ask for passwords: ssh must log in by a key or an agent.
 #pragma once
 
 #include <QByteArray>

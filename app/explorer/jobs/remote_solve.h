@@ -8,9 +8,9 @@
 namespace rematlas::explorer {
 
 /// Solves and waits for the answer. The other machine stops by itself when the request's time is over. Must
-/// not be called from the GUI's thread. Errors: the errors of `run_there`; no program rematlas on the host; a
-/// graph without the text of its file; a request that the command line cannot express; an answer whose
-/// schedule is for another graph, breaks a pin, or fails the check.
+/// not be called from the GUI's thread. Fails as `run_there` does, or if the host has no program rematlas, if
+/// `graph.text` is empty, if the command line cannot express the request, or if the schedule in the answer is
+/// for another graph, breaks a pin or does not pass the check.
 Result<Outcome> solve_there(const RemoteHost& host, const LoadedGraph& graph, const SolveRequest& request);
 
 }  // namespace rematlas::explorer

@@ -31,7 +31,7 @@ struct BlockFacts {
 struct LoadedGraph {
     Graph graph;  ///< `graph.blocks` is never empty: `own_blocks`, or the blocks of `partition`
     std::optional<Partition> partition;
-    /// The blocks in the file. If the file has none, blocks that are made from module paths and structure
+    /// The blocks in the file, or blocks made from module paths and structure if the file has none
     IdVector<BlockId, Block> own_blocks;
     FlatGraph flat;
     std::string text;  ///< the exact text of the file, which is stored in plans

@@ -126,7 +126,7 @@ void PictureOrTable::place() {
     button_->raise();
 }
 
-/// Shows a frame around the picture when it gets the focus by the keyboard.
+/// Shows a frame around the picture when the picture gets the focus by the keyboard.
 bool PictureOrTable::eventFilter(QObject* object, QEvent* event) {
     // A LayoutRequest means that the picture's size hint has changed. This widget has no layout that would
     // tell the dock, so it must tell the dock itself.

@@ -24,7 +24,7 @@ const Shades& dark_shades();
 
 QPalette palette_of(const Shades& shades);
 /// Returns the style sheet of the whole application. A widget with the property `page` gets the background of
-/// views; labels with `quiet` or `danger` get the text colour of these names.
+/// views. The text of a label has the colour `muted` with the property `quiet`, and `danger` with `danger`.
 QString style_sheet_of(const Shades& shades);
 
 }  // namespace rematlas::explorer::theme

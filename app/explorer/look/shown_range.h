@@ -7,7 +7,7 @@
 
 namespace rematlas::explorer {
 
-/// If the mouse moves less than this (pixels) between press and release, that is a click and no drag.
+/// A gesture is a click, and no drag, if the mouse moves less than this (pixels) from press to release.
 inline constexpr double click_reach = 4;
 
 class ShownRange {
@@ -29,7 +29,7 @@ class ShownRange {
     double at(double x, double left, double width) const { return from_ + (x - left) / width * span(); }
 
     /// `press` must be called when the mouse button is pressed, and `drag` when the mouse moves afterwards.
-    /// `drag` moves the shown part, and returns false as long as the movement is short enough for a click.
+    /// `drag` moves the shown part, and returns false while the movement is short enough for a click.
     void press(double x);
     bool drag(double x, double width);
     bool dragged() const { return dragged_; }

@@ -59,9 +59,9 @@ class Changes : public QObject {
 
 Changes* changes_of_theme = nullptr;
 
-/// Says whether the desktop's own palette is dark, whatever palette the application has set. If the desktop's
-/// palette cannot be read, for example because the application has set its own, returns the last known
-/// answer, or false if there is none.
+/// Says whether the desktop's own palette is dark. Removes the application's palette for this; `choose` sets
+/// it again. If Qt then shows the style's standard palette, the desktop's palette is not known. In that case
+/// returns the last known answer, or false if there is none.
 bool system_is_dark() {
     static bool dark = false;
     QApplication::setPalette(QPalette());

@@ -21,8 +21,8 @@ class AliveModel : public QAbstractTableModel {
 
     /// Sets the schedule. If it is null or cannot be simulated, there are no rows.
     void set_schedule(SchedulePtr schedule);
-    /// Shows the run at `step`, or the last run before it. If `step` is -1, shows the step at which the most
-    /// bytes are held.
+    /// Shows the run at `step`, or the last run before it. If `step` is -1, shows the step of the range at
+    /// which the most bytes are held.
     void set_step(int step);
     void set_by_module(bool by_module);
     /// Sets the shown part of the schedule. If the cursor is outside of this part, the table shows the step
@@ -35,7 +35,8 @@ class AliveModel : public QAbstractTableModel {
     /// schedule.
     QString headline() const;
     TensorId tensor_at(int row) const;  ///< invalid for workspaces and modules
-    OpId op_at(int row) const;          ///< the op that made the tensor; invalid for residents and modules
+    OpId op_at(int row) const;          ///< the op that made the tensor or has the workspace; invalid for
+                                        ///< residents and modules
 
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;

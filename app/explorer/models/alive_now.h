@@ -14,8 +14,8 @@ namespace rematlas::explorer {
 /// A period in which a tensor is on the device. Begins when the tensor is made or copied back.
 struct AliveTensor {
     TensorId tensor;
-    Bytes bytes;    ///< bytes that the tensor adds; fewer than its size while it is written over another
-                    ///< tensor
+    Bytes bytes;    ///< bytes that the tensor adds; fewer than its size in the step that writes it over
+                    ///< another tensor
     int born = -1;  ///< the step that made it or copied it back; -1 if it was there at the beginning
     int dies = -1;  ///< the step that frees it or writes over it; -1 if it stays until the end
     int next = -1;  ///< the next step that reads it, the current step included; -1 if there is none
@@ -28,8 +28,8 @@ struct Alive {
     Bytes total() const;
 };
 
-/// Returns the run at the cursor, or the last run before it. If there is no cursor, or if it is outside of
-/// `range`, returns the run of `range` during which the most bytes are held. Returns -1 if the schedule
+/// Returns the run at the cursor, or the last run before it. If there is no cursor, or the cursor is outside
+/// of `range`, returns the run of `range` during which the most bytes are held. Returns -1 if the schedule
 /// cannot be simulated.
 int run_looked_at(const LoadedSchedule& schedule, int cursor, const StepRange& range);
 

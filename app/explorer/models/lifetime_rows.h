@@ -1,5 +1,6 @@
 // Makes bars over time for the tensors that are held at the cursor. The dock "In memory" lists the same
-// tensors. A bar knows its maker, its readers and the longest time in which nothing uses the tensor.
+// tensors. A bar has the op that makes the tensor, the steps that read the tensor, and the longest time in
+// which nothing uses it.
 //
 //     const LifetimeRows rows(schedule);
 //     const LifetimeBars bars = rows.at({.cursor = 12, .order = LifetimeOrder::bytes_by_idle});
@@ -21,7 +22,7 @@ struct LifetimeQuestion {
     StepRange range = {};
     LifetimeOrder order = LifetimeOrder::bytes;
     int part = -1;           ///< index into `LifetimeRows::parts`; -1 for all parts
-    TensorId always = {};    ///< a tensor that has a bar even if the order would leave it out
+    TensorId always = {};    ///< a tensor that has a bar even if it is not among the first `most`
     std::size_t most = 200;  ///< maximum number of bars; the tensors without a bar are summed up
 };
 

@@ -53,8 +53,8 @@ class PinList : public QAbstractListModel {
 };
 
 /// Returns the pattern that pins the selection. For a block this is the module's path; for a backward block,
-/// the path of its forward twin. For an op it is the name of its output if that name is unique, else the op's
-/// number. Returns an empty pattern for a block that is no module.
+/// the path of its forward twin. For an op it is the name of its only output if that name is unique, else the
+/// op's number. Returns an empty pattern for a block that is no module.
 std::string pattern_of(const LoadedGraph& graph, const Selected& selected);
 
 /// Returns `pattern_of` with a star in place of each number in the path, so that the pattern means all layers

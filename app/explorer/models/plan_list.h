@@ -1,4 +1,5 @@
-// The plans of the open graph, one per row. Each is a schedule that was solved, found by a sweep or opened.
+// The plans of the open graph, one per row. A plan is a schedule that was solved, found by a sweep or opened,
+// or the step without recomputation.
 //
 // One of the plans is shown by all views. A plan leaves the list when it is removed (which can be undone), or
 // when a better point of a sweep replaces it.
@@ -22,7 +23,7 @@ struct PlanRow {
     enum class Origin : std::uint8_t { all_kept, solved, swept, opened, best_so_far };
 
     QString key;   ///< digest of solver, budget, steps and links; equal plans have equal keys
-    QString name;  ///< a letter, or the name that the user has given
+    QString name;  ///< "B", or "atlas at 2 GiB" for a sweep's plan, or the name that the user has given
     Origin origin = Origin::solved;
     bool starred = false;
     std::shared_ptr<const Schedule> schedule;

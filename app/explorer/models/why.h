@@ -17,7 +17,7 @@ namespace rematlas::explorer {
 /// held unused at the peak.
 struct Idle {
     /// Longest time between two uses of a tensor that is held from the first to the second. The run that
-    /// makes the tensor counts as a use
+    /// makes the tensor and a fetch of the tensor count as uses
     Nanoseconds longest;
     Bytes at_peak;  ///< bytes that are held at the peak, although the step of the peak neither reads nor
                     ///< makes them
@@ -25,11 +25,11 @@ struct Idle {
 };
 Idle idle_of(const LoadedSchedule& schedule, std::span<const OpId> ops);
 
-/// Says how long some ops wait for copies or host runs before they run.
+/// Says how long some ops wait for copies, host runs or collectives before they run.
 struct Waiting {
     Nanoseconds time;
-    /// The tensor of the longest wait, without waits for copies that the previous training step began.
-    /// Invalid if there is no such wait, or if this wait is for a host run
+    /// The tensor whose copy is awaited in the longest wait. Waits for copies that the previous training step
+    /// began do not count. Invalid if there is no such wait, or if it is for a host run or a collective
     TensorId tensor;
 };
 Waiting waiting_of(const LoadedSchedule& schedule, std::span<const OpId> ops);
@@ -47,11 +47,11 @@ struct WhatIf {
 
 /// Changes the decision about the ops of a pin. A pin that keeps removes the reruns of the ops, and the runs
 /// that only these reruns need. A pin that recomputes adds reruns that make the pinned tensors right before
-/// ops read them after the loss. For the inputs of these reruns there are two alternatives: hold them longer,
-/// or recompute the inputs that are not held. The result is the alternative that exceeds the budget less
-/// (without a budget: that has the smaller peak), or the faster alternative if neither is better in this
-/// respect. Fails as `pinned_ops` does, or if the schedule has copies to the host. Cost: linear in the steps,
-/// about 10 ms at 10,000 ops.
+/// their first use after the loss. For the inputs of these reruns there are two alternatives: hold them
+/// longer, or recompute the inputs that are not held. The result is the alternative with fewer bytes above
+/// the budget (without a budget: with the smaller peak). If these are equal, it is the faster alternative.
+/// Fails as `pinned_ops` does, or if the schedule has copies to the host or cannot be executed. Cost: linear
+/// in the steps, about 10 ms at 10,000 ops.
 Result<WhatIf> what_if(const LoadedSchedule& schedule, const Pin& pin);
 
 }  // namespace rematlas::explorer

@@ -38,8 +38,8 @@ int fastest(const PlanList& plans, const LoadedGraph& graph, const Question& que
     return found == rows.end() ? PlanList::none : *found;
 }
 
-/// Says whether `limit` is the value to which the budget field rounds `bytes` up, or is shown by the field as
-/// the same text.
+/// Says whether `bytes` and `limit` are the same budget in the budget field, which rounds up: the field's
+/// text for `bytes` means `limit`, or both have the same text.
 bool is_rounded_to(Bytes bytes, Bytes limit) {
     const QString rounded = precise_bytes(bytes);
     const Result<Bytes> shown = parse_bytes(rounded.toStdString());

@@ -47,8 +47,8 @@ struct Card {
 /// Returns the cards among the device profiles that come with the program, the largest memory first.
 std::vector<Card> known_cards();
 
-/// Returns how many bytes of a card's memory a step cannot use, because the driver's context, libraries and
-/// other programs take them.
+/// Estimates how many bytes of a card's memory a step cannot use, because the driver's context, libraries and
+/// other programs take them: a tenth of `memory`, at most 1 GiB.
 Bytes usual_reserve(Bytes memory);
 
 }  // namespace rematlas::explorer

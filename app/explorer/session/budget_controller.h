@@ -17,10 +17,11 @@ class BudgetController : public QObject {
     static constexpr int slider_steps = 1000;
     using QObject::QObject;
 
-    /// Sets a new range. The budget starts at 60 % of the step's peak or at `smallest`, whichever is larger.
+    /// Sets a new range. `smallest` is the smallest budget that is known to work, or a lower bound if none is
+    /// known. The budget starts at 60 % of the step's peak or at `smallest`, whichever is larger.
     void set_range(Bytes smallest, const StepBytes& step);
-    /// Sets the smallest budget that is known to work. If the user has not set a budget yet, and the budget
-    /// is below `smallest`, the budget becomes the middle of the range.
+    /// Changes the left end of the range. If the user has not set a budget yet, and the budget is below
+    /// `smallest`, the budget becomes the middle of the range.
     void set_smallest(Bytes smallest);
 
     /// Parses a text such as "2GiB", "60 %", "60% of activations" or "123456". If the text is no budget,

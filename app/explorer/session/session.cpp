@@ -207,8 +207,8 @@ void Session::open_journal() {
     if (keeps_plans_) journal.open(journal_path(graph_->path), graph_->graph.sha256);
 }
 
-/// Called when the graph's file has changed. The session file next to it is for plans of the graph that the
-/// graph's file contains. So plans are only written while this is the open graph.
+/// Called when the graph's file has changed. The session file next to it is for plans of the graph in that
+/// file. So plans are written only while that file contains the open graph.
 void Session::follow_file() {
     if (!graph_) return;
     if (watch.state() != GraphWatch::State::same) return journal.open({}, {});
@@ -317,8 +317,8 @@ void Session::show_plan() {
     const int row = plans.shown();
     if (row == PlanList::none || !graph_) return show_prepared(nullptr);
     const PlanRow& plan = plans.plan(row);
-    // If there is no plan yet, nothing is written: a user who only looks at a graph should not get a file
-    // next to it.
+    // If the list has only the step without recomputation, nothing is written: a user who only looks at a
+    // graph should not get a file next to it.
     if (plans.rowCount() > 1) journal.note_shown(plan.key);
     // The next solve obeys the pins of the plan that is shown, until another plan is shown. Pins that the
     // user has set stay.

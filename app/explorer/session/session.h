@@ -113,7 +113,7 @@ class Session : public QObject {
     LadderController ladder;
 
   signals:
-    /// Emitted when `graph` is another graph: null after the graph was closed.
+    /// Emitted when another graph was opened, and when the graph was closed. After that `graph` is null.
     void graph_changed();
     /// Emitted instead of `graph_changed` when the graph has other blocks. `graph` is then a new pointer.
     void blocks_changed();
@@ -123,7 +123,8 @@ class Session : public QObject {
     /// Emitted when the best schedule of a cancelled or replaced solver was added as the plan with this name.
     void best_kept(const QString& plan);
     void plan_chosen();       ///< emitted when the user has chosen a plan, which is now shown
-    void question_changed();  ///< emitted when the copies, pins or solver change; not when the budget changes
+    void question_changed();  ///< emitted when the copies, the pins, the solver or its time limit change; not
+                              ///< when the budget changes
     void known_changed();
     void opened(const QString& path);
     void failed(const QString& message);

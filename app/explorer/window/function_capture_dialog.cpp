@@ -287,8 +287,8 @@ void FunctionCaptureDialog::start(CaptureController& capture) {
     capture.start(request());
 }
 
-/// Returns the words that users see. A message of the package rematlas is shown as it is. Before any other
-/// message, the words name the interpreter.
+/// Returns the words that users see. A message of the package rematlas is shown without its prefix
+/// "rematlas: ". Before any other message, the words name the interpreter.
 QString FunctionCaptureDialog::words_for(const QString& message) const {
     const QString own = "rematlas: ";
     if (message.startsWith(own)) return message.mid(own.size());

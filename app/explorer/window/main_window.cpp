@@ -216,7 +216,8 @@ QString MainWindow::setting(const QString& name) const {
     return QStringLiteral("%1/%2x%3").arg(name).arg(size.width()).arg(size.height());
 }
 
-/// Asks a running solver for its best schedule so far, and waits for it, so that the schedule becomes a plan.
+/// Asks a running solver for its best schedule so far, and waits at most `longest_wait` until the schedule
+/// has become a plan.
 void MainWindow::take_best_so_far() {
     if (!settings_ || !session_.solver.running()) return;
     session_.solver.finish_early();

@@ -18,7 +18,7 @@ QString bytes_text(Bytes bytes);
 QString precise_bytes(Bytes bytes);
 QString time_text(Nanoseconds time);
 QString percent_text(double share);      ///< 0.123 -> "12.3 %"
-QString overhead_text(double overhead);  ///< 1.072 -> "+7.2 %"
+QString overhead_text(double overhead);  ///< 1.072 -> "+7.20 %"
 /// Returns for example "+448 us" or "-448 us".
 QString signed_time(Nanoseconds time);
 QString signed_bytes(Bytes bytes);  ///< "+1.5 MiB", "-1.5 MiB"
@@ -32,7 +32,7 @@ QString status_text(const std::string& status);
 QString short_op_name(const Op& op);
 /// Returns the short name and the number: "mm #12".
 QString numbered_op(const LoadedGraph& graph, OpId op);
-/// Returns the last part of the block's path, or its phase if it has no path. The result is never empty.
+/// Returns the block's name (`numbered_block`), else its path, else its phase. The result is never empty.
 QString block_name(const LoadedGraph& graph, BlockId block);
 QString tensor_name(const LoadedGraph& graph, TensorId tensor);
 /// Returns for example "f32[8,3,224,224]"; empty if the graph does not say.

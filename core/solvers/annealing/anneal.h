@@ -31,8 +31,8 @@ class Annealer {
              std::uint64_t seed, const Repeats* repeats = nullptr);
 
     /// Runs one cycle of `moves` moves from the best sequence. The cycle begins at `heat` times the start
-    /// temperature. Returns false if the deadline or the report stopped the cycle. The result depends only on
-    /// the seed and on the moves that were made.
+    /// temperature. Returns false if the deadline or the report stopped the cycle. Equal seeds and equal
+    /// calls give equal results if no call was stopped.
     bool run_cycle(std::uint64_t moves, double heat, const Deadline& deadline, const Report& report) {
         return run_cycle_from(best_.runs, moves, heat, deadline, report);
     }

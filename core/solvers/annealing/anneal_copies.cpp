@@ -81,8 +81,7 @@ bool CopyAnnealer::make_room(const Deadline& deadline) {
 bool CopyAnnealer::run_cycle(std::uint64_t moves, double heat, const Deadline& deadline,
                              const Report& report) {
     load(best_state_);
-    // The values of states of the last cycle that were better in the model, but not in the exact simulation,
-    // are forgotten.
+    // Forgets the values of states that were better only in the model, not in the exact simulation.
     if (best_) best_value_ = value(cost());
     const double unit = mean_rerun_time() * time_scale_;
     const double hot = options_.start_temperature * heat * unit;

@@ -56,8 +56,8 @@ class CopyAnnealer {
     /// Returns `std::nullopt` if the copies of that state come too late or do not fit on the host.
     std::optional<Bytes> smallest_peak();
     /// Returns a number by which annealers are compared; smaller is better. If there is an answer, the number
-    /// is the overhead of the best answer. Otherwise it is larger than any overhead, and is smaller the
-    /// nearer the annealer is to an answer.
+    /// is the overhead of the best answer. Otherwise the number is larger than any overhead, and falls as the
+    /// annealer gets nearer to an answer.
     double rank() const { return best_ ? best_->overhead : kNoAnswer + rank_; }
     std::uint64_t moves() const { return moves_; }
 

@@ -121,8 +121,8 @@ std::vector<RunProfile::Away> RunProfile::close_across(int op, Node before_run) 
 }
 
 // Called when `run` has divided the gap `away`. Marks the tensor as away in one of the two new gaps: the gap
-// after `run` if no other run comes between the previous event and `run`, else the gap before `run`. The
-// latter is usually the longer gap, because most runs are inserted near the end of a gap.
+// after `run` if no other run comes between the previous event and `run`, else the gap before `run`. The gap
+// before `run` is usually longer, because most runs are inserted near the end of a gap.
 void RunProfile::reopen_beside(const Away& away, Node run) {
     const std::size_t at = index_of(away.tensor, run);
     assert(at > 0);
@@ -131,7 +131,7 @@ void RunProfile::reopen_beside(const Away& away, Node run) {
 }
 
 // Called when a use is removed. If the tensor is away in the gap before this use, the gap then reaches until
-// the next use. If there is no next use, or if the tensor is already away before it, the gap is closed.
+// the next use. If there is no next use, or if the tensor is already away before that use, the gap is closed.
 void RunProfile::join_away(int tensor, std::size_t event) {
     const AwayId id = away_before(tensor, events_[tensor][event]);
     if (id < 0) return;

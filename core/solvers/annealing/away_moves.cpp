@@ -7,7 +7,7 @@ namespace rematlas::annealing {
 namespace {
 
 constexpr int kMostTensorSamples = 60;  // most tries to find tensors that are kept but not used during a run
-constexpr int kMostAwaySamples = 16;    // most tries to find an id of a gap that is in use
+constexpr int kMostAwaySamples = 16;    // most tries to find a gap id that is not free
 constexpr int kMostSent = 4;            // most tensors that one compound move offloads
 constexpr std::int64_t kMostWaits = 1000;  // most waits of the longest length before one run
 // One of this many moves is made in all equal blocks. Such moves are slow, so they are rare.
@@ -63,7 +63,7 @@ AwayMoves::Node AwayMoves::over_run() {
     return over == 0 ? RunProfile::kNone : profile_.over_run(random_.below(static_cast<std::size_t>(over)));
 }
 
-// Samples gaps between two events of a tensor that contain the run and in which the tensor is kept on the
+// Samples gaps (times between two events of a tensor) that contain the run and in which the tensor is on the
 // device. Returns the gap with the largest bytes * length.
 std::optional<AwayMoves::Gap> AwayMoves::gap_across(Node run) {
     if (leaving_.empty()) return std::nullopt;

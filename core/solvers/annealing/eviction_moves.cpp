@@ -29,7 +29,7 @@ double Moves::eviction_time(int tensor, Node before) const {
     return time;
 }
 
-// Samples gaps between two events of a tensor that contain the run and during which the tensor is kept.
+// Samples gaps (times between two events of a tensor) that contain the run and in which the tensor is kept.
 // Returns the gap in which an eviction of the tensor costs the least time per byte.
 std::optional<Moves::Gap> Moves::gap_across(Node run) {
     if (run == RunProfile::kNone || evictable_.empty()) return std::nullopt;

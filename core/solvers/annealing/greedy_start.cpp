@@ -147,9 +147,9 @@ void Decoder::make_room(std::int64_t bytes) {
     }
 }
 
-// Returns the tensor to evict; -1 if there is none. Costs with ancestors change slowly, so they are kept
-// between evictions, except costs that are marked as outdated. The cost of the chosen tensor is computed
-// again in any case. If its `worth` has fallen much, the function chooses again.
+// Returns the tensor to evict; -1 if there is none. Costs with ancestors change slowly. So only the costs
+// marked as outdated and the cost of the chosen tensor are computed again. If its `worth` has fallen much,
+// the function chooses again.
 int Decoder::find_victim() {
     int best = -1;
     for (int round = 0; round <= kMostRefreshes; ++round) {

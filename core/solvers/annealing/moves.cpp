@@ -8,7 +8,7 @@ namespace rematlas::annealing {
 namespace {
 
 constexpr int kMostPullDepth = 200;             // longest chain of reruns in which each needs the next
-constexpr std::size_t kMostPulled = 400;        // an eviction with more reruns is useless and slow to undo
+constexpr std::size_t kMostPulled = 400;        // most reruns of an eviction; more are slow to undo
 constexpr int kLongestHop = 30;                 // most runs that a shifted run passes
 constexpr int kMostFollowers = 20;              // longest chain of makers or users that follow a shifted run
 constexpr double kFollows = 0.8;                // probability that a maker or user follows

@@ -48,7 +48,7 @@ class Moves {
     /// caller must then undo the changes of the profile.
     bool propose(const Acceptance& acceptance = {});
 
-    // The parts of moves. Functions that return `bool` say whether they changed anything.
+    // The parts of moves. Functions that return `bool` return false if they changed nothing or gave up.
     bool evict_gap(int tensor,
                    std::size_t use);  ///< `use`: index of the use in events(tensor); not 0
     bool evict_at(Node run);          ///< evicts a tensor that is kept during a run

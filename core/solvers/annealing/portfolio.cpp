@@ -18,8 +18,8 @@ namespace rematlas::annealing {
 namespace {
 
 // Start temperatures of the cycles, as multiples of `start_temperature`. A hot cycle finds a very different
-// schedule; a cool cycle improves details of the current one. Which of them helps depends on the graph, so
-// they alternate.
+// schedule; a cool cycle improves details of the current one. Which of the two helps depends on the graph, so
+// hot and cool cycles alternate.
 constexpr double kHeats[] = {1, 3, 0.3, 3, 1, 0.1};
 constexpr double kMovesToCool = 100;  // per op; a cycle with fewer moves starts at a lower heat
 constexpr double kLeastHeat = 0.03;

@@ -18,8 +18,8 @@
 //
 // The runs are stored in blocks of some dozens of runs. Each block stores an offset, which is added to the
 // memory of all its runs, and the maximum and the excess of its runs. An edit changes the runs of the blocks
-// at the ends of a gap. In the blocks between, it changes only the offset, unless they exceed the budget.
-// Cost of an edit: O(tensors of the op * (block size + number of blocks)).
+// at the ends of a gap. Of a block in between, an edit changes only the offset, unless the block exceeds the
+// budget. Cost of an edit: O(tensors of the op * (block size + number of blocks)).
 #pragma once
 
 #include <cstdint>
@@ -232,7 +232,7 @@ class RunProfile {
     mutable std::int32_t over_ = 0;
     mutable std::vector<std::int32_t> unsettled_;  ///< block ids
     std::size_t size_ = 0;
-    std::int64_t end_memory_ = 0;  ///< bytes of residents and results
+    std::int64_t end_memory_ = 0;  ///< bytes at the end: residents, and results that are not away
 
     std::int32_t capacity_ = 64;  ///< greatest number of runs in a block
     std::vector<Place> places_;   ///< by node; node 0 is kEnd

@@ -34,7 +34,7 @@ constexpr double kBlockShare = 0.3;         // for the answer of rockmate, whose
 constexpr double kBoundShare = 0.1;         // for the quick bound
 constexpr double kMemoryProofShare = 0.05;  // for a proof that no schedule fits
 constexpr double kProofShare = 1.0 / 3;     // for the stronger bound
-constexpr double kTightProofShare = 0.1;    // for the stronger bound if no start fits: it rarely helps then
+constexpr double kTightProofShare = 0.1;    // for the stronger bound if no start fits (rarely of use)
 constexpr double kDescentShare = 0.25;      // for a search for the least memory, if no start fits
 constexpr double kHintShare = 0.1;          // for the least peak that can be found, if no schedule fits
 constexpr double kReportStep = 0.01;        // between two reports if no new schedule is found
@@ -149,7 +149,8 @@ void AtlasSearch::start_from_blocks() {
     if (!is_over() && is_sequence_of_blocks(problem_)) start_from(*make_rockmate(), kBlockShare);
 }
 
-// Computes the quick bound. Called after the starts are found, so that a large graph gets an answer first.
+// Computes the quick bound. Called after the greedy and the published starts, so that a large graph gets an
+// answer first.
 void AtlasSearch::find_bound() {
     if (deadline_.passed()) return;
     const auto time = std::min<std::chrono::nanoseconds>(share_of(limits_.time, kBoundShare), kLongestBound);
@@ -172,8 +173,8 @@ void AtlasSearch::descend() {
     offer_start(Candidate::of(graph_, smallest_feasible(graph_, limits, Bytes(budget_)).runs));
 }
 
-// Computes a stronger bound, for up to `share` of the time limit. This takes less time the better the known
-// schedule is, and sometimes finds a better schedule.
+// Computes a stronger bound, for up to `share` of the time limit. The better the known schedule is, the less
+// time this takes. Sometimes it finds a better schedule.
 void AtlasSearch::prove(double share) {
     if (is_over()) return;
     BestBoundLimits limits{.time = std::min(share_of(limits_.time, share), deadline_.left()),

@@ -7,10 +7,10 @@
 // Class of schedules: any order of the ops, any reruns, runs in place. If the problem allows copies to the
 // host, schedules may have copies, and ops of the optimizer may run on the host (copy_search.h). Without
 // copies, the first answer takes milliseconds: the schedule without reruns if it fits (then it is optimal),
-// else a greedy schedule. Annealing improves the answer until the time is over, or the gap is at most
-// `limits.gap`, or no better schedule was found for several times as many moves as the best one took. Memory:
-// linear in the graph and in the number of runs. Equal seeds, options and graphs give equal answers if
-// `max_moves` ends the search, not the time.
+// else a greedy schedule. Annealing then improves the answer. It ends when the time is over, when the gap is
+// at most `limits.gap`, or when the moves since the best schedule are several times the moves before it.
+// Memory: linear in the graph and in the number of runs. Equal seeds, options and graphs give equal answers
+// if `max_moves` ends the search, not the time.
 #pragma once
 
 #include <memory>

@@ -7,7 +7,7 @@
 //
 // If updates may run on the host, each lane has its own choice of the updates that run there. New lanes start
 // from the best answer, with so few updates on the host that the host is done some time before the training
-// step ends. If the last new lane gained nothing, this time is halved for the next one.
+// step ends. If the last new lane gained nothing, the next one uses half of that time.
 #pragma once
 
 #include <deque>
@@ -47,7 +47,8 @@ class CopyRace;
 struct RaceTask {
     /// Chooses the updates that run on the host; null if no update may run there.
     const HostChoice* on_host = nullptr;
-    /// Called when one lane is left; may add a lane that starts from a schedule without copies. May be empty.
+    /// Called once, when one lane is left and the moves have no limit. May add a lane that starts from a
+    /// schedule without copies. May be empty.
     std::function<void(CopyRace& race)> plain_again = {};
     Nanoseconds least_time = {};  ///< a lower bound on the time of all answers
 };
@@ -87,8 +88,8 @@ class CopyRace {
     std::size_t begun_ = 0;                    ///< number of lanes that were added
     std::deque<annealing::CopyGraph> shared_;  ///< graphs of lanes that share the updates with the host
     std::optional<Nanoseconds> shared_from_;   ///< best time at the last call of `share_with_host`
-    /// How much earlier than the best answer the next lane's updates on the host must end, as a share of the
-    /// time of that answer.
+    /// The next lane's updates on the host must end this much before the end of the best answer, as a share
+    /// of that answer's time.
     double step_;
     double planned_ = 0;  ///< moves of a lane in one cycle
     Nanoseconds least_time_ = {};

@@ -18,15 +18,15 @@ namespace rematlas {
 struct CheckmateOptions {
     MilpLibrary library = milp_libraries().empty() ? MilpLibrary::highs : milp_libraries().front();
     double gap = 1e-6;  ///< relative gap at which the search ends
-    /// Share of the time for atlas, whose schedule is the start. Atlas gets at most 2 s. For large integer
-    /// programs, it gets 5 times this share, without that limit.
+    /// Share of the time for atlas, from whose schedule the search starts. Atlas gets at most 2 s; but for
+    /// large integer programs it gets 5 times this share, without that limit.
     double warm_up = 0.05;
 };
 
-/// Makes the solver. If it ends before the time limit, its answer is optimal in the class of staged_model.h.
-/// The answer is never worse than the start, which can be better than the whole class. The bound holds for
-/// the class. Memory and time grow with the square of the number of ops, so the solver is useful for graphs
-/// of up to about 200 ops.
+/// Makes the solver. If it ends before the time limit, its answer is optimal in the class of staged_model.h,
+/// to within the gap. With more than 600 required ops, the answer is the start. The answer is never worse
+/// than the start, which can be better than the whole class. The bound holds for the class. Memory and time
+/// grow with the square of the number of ops, so the solver is useful for graphs of up to about 200 ops.
 std::unique_ptr<Solver> make_checkmate(const CheckmateOptions& options = {});
 extern const SolverEntry checkmate_solver;
 void read_options(OptionReader& reader, CheckmateOptions& options);
@@ -42,7 +42,8 @@ struct CheckmateLpOptions {
 /// again. The solver tries all thresholds that make a difference, up to 64, and random thresholds. Of the
 /// schedules that exceed the budget, it anneals those with the smallest peaks until they fit. If no rounded
 /// schedule fits in the end, it solves the relaxation for smaller budgets. The answer is never worse than the
-/// best of chen-greedy, chen-sqrt and dtr. The bound comes from the relaxation alone.
+/// best of chen-greedy, chen-sqrt and dtr. With more than 600 required ops, the answer is this best one. The
+/// bound comes from the relaxation alone.
 std::unique_ptr<Solver> make_checkmate_lp(const CheckmateLpOptions& options = {});
 extern const SolverEntry checkmate_lp_solver;
 void read_options(OptionReader& reader, CheckmateLpOptions& options);

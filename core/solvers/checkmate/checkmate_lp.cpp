@@ -140,8 +140,8 @@ class Rounding {
         }
     }
 
-    /// Returns the thresholds to try: the shares that occur in the solution, or an evenly spaced selection of
-    /// them if there are more than `kThresholds`.
+    /// Returns the thresholds to try: 0.5, 1 and the shares that occur in the solution. If these are more
+    /// than `kThresholds`, returns an evenly spaced selection.
     static std::vector<double> thresholds(const StagedModel& model, const std::vector<double>& values) {
         std::set<double> shares{0.5, 1.0};
         for (double share : model.kept_shares(values))

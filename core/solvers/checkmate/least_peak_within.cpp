@@ -17,10 +17,10 @@
 namespace rematlas {
 namespace {
 
-// Shares of the time limit.
+// Shares of the time that is left when the part begins.
 constexpr double kStart = 0.15;        // for the schedule from which the integer program starts
 constexpr double kStartOfLarge = 0.4;  // for this schedule if the integer program is large
-constexpr double kProof = 0.15;        // share of the remaining time, for a bound for any order of the ops
+constexpr double kProof = 0.15;        // for a bound for any order of the ops
 
 constexpr double kPrecision = 1e-3;  // precision of the bisection, as a share of its first interval
 // The search for the schedule to start from may take at most this time multiplied by ops^2.
@@ -132,8 +132,8 @@ class LeastPeakSearch {
         }
     }
 
-    /// Tries to prove, for any order of ops, that no schedule fits the budget of the options, or that no peak
-    /// is smaller than the best peak by more than the gap.
+    /// Tries to prove, for any order of ops, that no schedule fits the budget of the options, or that the
+    /// best peak is within the gap.
     void prove(double share) {
         const auto room = static_cast<double>(best_.peak.value - graph_.resident_bytes);
         const std::int64_t better = best_.peak.value - 1 - static_cast<std::int64_t>(options_.gap * room);

@@ -28,8 +28,8 @@ class BlockSearch {
     /// Returns the best sequence for the limits. The search starts from the option in `known` that exceeds
     /// the limits by the fewest bytes.
     BlockOption solve(std::int64_t saved, std::int64_t peak, const std::vector<BlockOption>& known) {
-        // The workspace of `outside` is set to the bytes that the limits leave free, so that a schedule that
-        // saves more than `saved` bytes exceeds the limit on the peak.
+        // The workspace of `outside` takes the bytes that the limits leave free. So a schedule that saves
+        // more than `saved` bytes exceeds the limit on the peak.
         flat_.workspace[block_.outside] = std::max<std::int64_t>(0, peak - beside_ - saved);
         const auto excess = [&](const BlockOption& o) {
             return std::max<std::int64_t>(0, o.saved - saved) +
@@ -102,8 +102,8 @@ bool has_choice(const Subproblem& block) {
     return false;
 }
 
-/// The result of a search for a pair of limits. It is also the answer for each tighter pair of limits that
-/// its saved bytes and its peak do not exceed.
+/// The result of a search for a pair of limits. The result also answers each tighter pair of limits that it
+/// keeps.
 struct Answered {
     std::int64_t saved_limit, peak_limit, saved, peak;
 

@@ -31,8 +31,8 @@ std::unique_ptr<Solver> make_hiremate(const HiremateOptions& options = {});
 extern const SolverEntry hiremate_solver;
 void read_options(OptionReader& reader, HiremateOptions& options);
 
-/// H-ILP from the same paper. Its levels have few items, and single ops at the bottom. Each level is solved
-/// by a mixed-integer program (level_model.h), which starts from the result of the annealing.
+/// H-ILP is from the same paper. Its levels have few items, and single ops at the bottom. Each level is
+/// solved by a mixed-integer program (level_model.h), which starts from the result of the annealing.
 struct HilpOptions {
     HilpOptions() {
         hiremate.partition.most_items = 10;

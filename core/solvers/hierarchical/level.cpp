@@ -8,8 +8,8 @@ namespace rematlas::hierarchical {
 
 Level::Level(const FlatGraph& whole, std::vector<LevelBlock> blocks, const Subproblem* parent)
     : whole_(whole), blocks_(std::move(blocks)), parent_(parent), number_(whole.tensor_count, -1) {
-    // Only tensors that some block makes for other blocks or leaves until the end get ids in the level. All
-    // other tensors that the blocks read are given to the level.
+    // A tensor gets an id in the level if `outside` makes it, or if some block makes it for other blocks or
+    // leaves it until the end. All other tensors that the blocks read are given to the level.
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
         const Subproblem& block = *blocks_[b].block;
         for (const int t : block.passed_on) maker_[number(block.tensor_of[t])] = static_cast<std::int32_t>(b);

@@ -83,8 +83,8 @@ class Level {
     /// Says whether the block must never advance: its forward part has an op that may run only once and whose
     /// output is read.
     bool runs_forward_once(int block) const { return runs_forward_once_[block]; }
-    /// Returns the bytes of results that no op reads and that are made by ops that may run only once. These
-    /// bytes count at every visit.
+    /// Returns the bytes of the results that no op reads and whose makers may run only once. These bytes
+    /// count at every visit.
     std::int64_t always_bytes() const { return always_bytes_; }
     bool has_outside() const { return parent_ != nullptr; }
     int tensor_count() const { return static_cast<int>(bytes_.size()); }
@@ -103,8 +103,7 @@ class Level {
         return options(block)[option].backward_peak - interfaces_[block].counted[option];
     }
 
-    /// Returns the blocks of the level that make tensors which the forward part of `block` reads, in
-    /// ascending order.
+    /// Returns the blocks whose tensors the forward part of `block` reads, in ascending order.
     const std::vector<std::int32_t>& makers_of(int block) const { return makers_[block]; }
 
   private:

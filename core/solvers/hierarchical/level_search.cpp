@@ -134,8 +134,8 @@ class LevelAnnealer {
         return true;
     }
 
-    /// Lets some blocks advance right before a visit, so that tensors which the visit reads are made there
-    /// and need not be kept until then.
+    /// Lets some blocks advance right before a visit. The tensors that these blocks make then need not be
+    /// kept from an earlier visit until this one.
     void feed(LevelSchedule& schedule, int at, int block, int& fed) {
         for (const int maker : level_.makers_of(block)) {
             if (fed >= kMostFeeders || random_.below(2) == 0) continue;
@@ -169,8 +169,8 @@ class LevelAnnealer {
         return false;
     }
 
-    /// Inserts an advance right before a visit: of the visited block, or of a block that makes a tensor which
-    /// the visited block reads.
+    /// Inserts an advance right before a visit. The visited block advances, or a block whose tensors the
+    /// visited block reads.
     bool advance_again(LevelSchedule& schedule) {
         const int at = random_.below(static_cast<int>(schedule.visits.size()));
         const Visit visit = schedule.visits[at];

@@ -7,8 +7,8 @@
 // Source: Zhao et al., "Rockmate" (ICML 2023). The forward part is cut where at most one tensor crosses the
 // cut. Each block gets options by annealing under limits on its saved bytes and on its peak; equal blocks are
 // solved once. Large blocks get their options from nested blocks, as in HiRemate. For each block, the dynamic
-// program chooses one of its options, or an advance now and another forward run later. On a chain of single
-// ops, Rockmate is the same as Rotor.
+// program chooses one of its options, or a forward run that saves nothing now and another forward run later.
+// On a chain of single ops, Rockmate is the same as Rotor.
 #pragma once
 
 #include <memory>

@@ -95,8 +95,8 @@ void AwayProgramme::add_read_on_host() {
     }
 }
 
-/// Adds columns for the time from each stage to the end of the step. This time must suffice for the ops that
-/// the host still has to run. `time`: the column of each stage's time.
+/// Adds a column for the time from each stage to the end of the step. This time must suffice for the host ops
+/// of the stage before and for all later host ops. `time`: the column of each stage's time.
 void AwayProgramme::add_host_work(const std::vector<int>& time) {
     std::vector<std::int64_t> work(time.size(), 0);  // ns of host work from the first host op of the stage on
     std::int64_t left = 0;
@@ -209,8 +209,8 @@ std::vector<char> AwayProgramme::rounded(std::span<const double> values) const {
     for (const Item& item : items_) {
         const double share = values[static_cast<std::size_t>(item.column)];
         auto missing = static_cast<std::int64_t>((share - kNearly) * static_cast<double>(item.bytes));
-        // Takes the gaps with the most bytes first, as long as they fit into the missing bytes. At the end
-        // adds the smallest gap that covers the rest.
+        // Goes through the gaps, those with the most bytes first, and takes each gap that fits into the
+        // missing bytes. At the end adds the smallest gap that covers the rest.
         std::int32_t completing = -1;
         for (const std::int32_t g : item.gaps) {
             const std::int64_t bytes = flat_.bytes[lives_.gaps[g].tensor];

@@ -11,9 +11,9 @@
 // are touched in the same stages form a group, and a fraction of the group lives on the host. This fraction
 // is away at the start and after the group's last event. Until a resident is changed, it need not be copied
 // to the host. If it is never changed, the host has a copy in any case. Tensors whose last readers are ops on
-// the host leave the device for good. The training step lasts at least until the host is done: from the stage
-// of each host op on, the stages take at least the time of all remaining host ops. The memory of a stage is
-// the most that its runs need if all tensors stay, minus the bytes that are away. Rounding sends away at
+// the host leave the device for good. The training step lasts at least until the host is done: the stages
+// after a host op's stage take at least the time of this op and of all later host ops. The memory of a stage
+// is the most that its runs need if all tensors stay, minus the bytes that are away. Rounding sends away at
 // least the fraction of each item, in whole tensors, so the budget is kept exactly.
 #pragma once
 

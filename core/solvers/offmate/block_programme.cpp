@@ -177,8 +177,8 @@ void BlockProgramme::add_passed_on(int t) {
     flows_.push_back({away, last_forward, readers.front().first, true, true});
 }
 
-/// Adds the bytes of the tensors that backward visits make. Each tensor exists from the visit that makes it
-/// to its last reader.
+/// Adds the bytes of the tensors that backward runs of blocks make. Each tensor exists from the run that
+/// makes it to its last reader.
 void BlockProgramme::add_made_backward() {
     std::vector<int> made(static_cast<std::size_t>(level_.tensor_count()), -1), read(made);
     for (int b = 0; b < blocks(); ++b) {

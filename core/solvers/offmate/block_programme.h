@@ -17,9 +17,9 @@
 //     i[g,j]   fraction of group g that is away between the j-th of these stages and the next
 // The stages are the start, the forward runs of the blocks, their backward runs in reverse order, each with
 // the optimizer's ops that follow it, and the end. The compute time of a stage depends on the chosen options.
-// Its bytes are all residents and the bytes that Level::cost_of counts for the options. A tensor made by a
-// backward run exists until its last reader; results may end on the host. A solution may copy parts of
-// tensors. The linear program on the runs (away_programme.h) then decides about whole tensors.
+// The bytes of a stage are all residents and the bytes that Level::cost_of counts for the options. A tensor
+// made by a backward run exists until its last reader; results may end on the host. A solution may copy parts
+// of tensors. The linear program on the runs (away_programme.h) then decides about whole tensors.
 #pragma once
 
 #include <cstdint>

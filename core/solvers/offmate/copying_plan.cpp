@@ -12,8 +12,9 @@
 namespace rematlas::offmate {
 namespace {
 
-/// Stage counts of the linear program. With few stages, its times are rough; with many, the solution leaves
-/// little memory free for rounding to whole tensors. No stage count is always best, so all are tried.
+/// Stage counts of the linear program. With few stages, the program's times are rough; with many, the
+/// solution leaves little memory free for rounding to whole tensors. No stage count is always best, so all
+/// are tried.
 constexpr int kStages[kAllStages] = {120, 300, 800};
 
 std::int64_t bytes_away(const FlatGraph& flat, const Lifetimes& lives, const std::vector<char>& away) {
@@ -22,8 +23,9 @@ std::int64_t bytes_away(const FlatGraph& flat, const Lifetimes& lives, const std
     return bytes;
 }
 
-/// If a resident leaves the device in any gap and the training step changes it, it must live on the host:
-/// marks it as away at the start and at the end. A training program requires this (see moves_in_training).
+/// A resident that the training step changes must live on the host if it leaves the device in any gap. Marks
+/// such residents as away at the start and at the end. A training program requires this (see
+/// moves_in_training).
 void let_changed_live_on_host(const Lifetimes& lives, std::vector<char>& away) {
     for (std::size_t g = 0; g < away.size(); ++g) {
         const std::int32_t t = lives.gaps[g].tensor;

@@ -53,10 +53,11 @@ class CopyPlanner {
     /// the runs is not allowed.
     std::optional<CopyingPlan> without_copies(const std::vector<PlacedRun>& runs) const;
 
-    /// Tries changes of single gaps, one after the other. If the tensor is away in the gap, it stays on the
-    /// device instead (other tensors leave if there is no room), or the reverse. A change is accepted if the
-    /// step then takes less time, or the same time with no more bytes away. The result depends only on the
-    /// arguments unless the deadline ends the search. Returns whether the plan became faster.
+    /// Tries changes of single gaps, one after the other. If the tensor is away in the gap, the change keeps
+    /// it on the device (other tensors leave if there is no room). Otherwise the change sends it away. A
+    /// change is accepted if the step then takes less time, or the same time with no more bytes away. The
+    /// result depends only on the arguments unless the deadline ends the search. Returns whether the plan
+    /// became faster.
     bool improve(CopyingPlan& plan, int trials, std::uint64_t seed, const Deadline& deadline) const;
 
     /// Returns the least budget that is enough for the runs if every tensor that may be away is away.

@@ -5,12 +5,12 @@
 //     if (emitted.fits) simulate(graph, emitted.steps, emitted.homes);
 //
 // The steps are written in order, while a clock is advanced (schedule/side_queues.h). A tensor that will be
-// away is offloaded as soon as it is made or changed. It is freed when its copy is done and no run reads it
-// before it comes back. If a run needs the memory earlier, the free waits for the copy. Tensors are fetched
-// in the order in which they are read: as soon as there is room (`eager`), or as late as they still arrive in
-// time. A tensor that was not fetched ahead is fetched for the run that reads it, and this run then waits. So
-// the bytes on the device stay within the budget if the bytes of Lifetimes::memory do, and no tensor is
-// touched while it is copied.
+// away is offloaded as soon as it is made or changed. The tensor is freed once its copy is done and no run
+// before its fetch still reads it. If a run needs the memory earlier, the free waits for the copy. Tensors
+// are fetched in the order in which they are read: as soon as there is room (`eager`), or so late that they
+// just arrive in time. A tensor that was not fetched ahead is fetched for the run that reads it, and this run
+// then waits. So the bytes on the device stay within the budget if the bytes of Lifetimes::memory do, and no
+// tensor is touched while it is copied.
 #pragma once
 
 #include <cstdint>

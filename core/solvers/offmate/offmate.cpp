@@ -159,8 +159,8 @@ class Search {
     }
 
     /// Tries sequences that the solver without copies finds for a range of budgets. The range begins at the
-    /// budget, or at the least budget for which there is a schedule without copies. Then tries budgets near
-    /// the best one.
+    /// budget, or, if no schedule without copies fits, at the least budget for which one was found. Then
+    /// tries budgets near the best one.
     void try_sequences() {
         const Problem plain{problem_.graph, part_};
         const Bytes most(cost_of(part_, required_once(part_)).peak);

@@ -17,8 +17,9 @@
 // the parameters that they update, with their states streamed through the device. A share of these ops can
 // run on the host instead; the share is chosen so that the step is fastest. At the end, changes of single
 // tensors are tried (`trials`). The answer is approximate. It is never worse than the answer of Rockmate
-// (HiRemate) without copies, which is one of the candidates. If nothing may be copied, the answer is this
-// candidate.
+// (HiRemate) without copies, which is one of the candidates. If ops of the optimizer are in the middle of the
+// step, only the graph's order is planned, without this candidate. If nothing may be copied, the answer is
+// this candidate alone.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ struct PlacedRun {
 };
 
 /// Says whether no op outside the optimizer reads or changes a tensor after an op of the optimizer has made
-/// or changed it. If this is false, the functions of this folder plan only the graph's order of the ops.
+/// or changed it. If this is false, OffMate plans only the graph's order of the ops.
 bool optimizer_is_last(const Graph& graph, const FlatGraph& flat);
 
 /// Returns the graph in which no op of the optimizer is required. The tensors that these ops read become
@@ -30,9 +30,9 @@ bool optimizer_is_last(const Graph& graph, const FlatGraph& flat);
 /// follows at once.
 FlatGraph without_optimizer(const Graph& graph, const FlatGraph& flat);
 
-/// Returns `runs` with each required op of the optimizer in its earliest place: after the tensors that it
-/// reads are made, and after all runs that read the tensors that it changes. `on_host`: by op. `runs` must be
-/// executable. Cost: linear.
+/// Returns `runs` with each required op of the optimizer in its earliest place: after the makers of its
+/// inputs, and after all runs that read the tensors that it changes. `on_host`: by op, whether it runs on the
+/// host. `runs` must be executable. Cost: linear.
 std::vector<PlacedRun> with_optimizer(const Graph& graph, const FlatGraph& flat, const RunSequence& runs,
                                       const std::vector<char>& on_host);
 

@@ -6,8 +6,7 @@
 // which all of the flow passes), and each backward op joins the stage whose tensors it reads. A dynamic
 // program over (first stage, last stage, memory) chooses for each stage: either it runs and keeps everything
 // that its backward part reads, or it runs ahead to a checkpoint and runs again later. As an extension to the
-// paper, a checkpoint can stay, instead of being made twice, if the stage that makes it reads it in its
-// backward part.
+// paper, a checkpoint that the backward part of its own stage reads can stay, instead of being made twice.
 //
 // The answer is optimal among memory-persistent schedules of that chain, in exact bytes. The chain does not
 // model ops that run in place, nor tensors that are freed inside a neighbouring stage, so a schedule can need

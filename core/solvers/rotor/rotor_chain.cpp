@@ -60,7 +60,8 @@ class ChainReader {
         const int n = static_cast<int>(forward_.size());
         std::vector<int> crossing(n + 1, 0);
         std::vector<std::int64_t> sum(
-            n + 1, 0);  // changes of the sum of crossing tensors' ids; if only one crosses, the sum is its id
+            n + 1, 0);  // changes of the sum of crossing tensors' ids; if only one tensor crosses, the sum is
+                        // its id
         for (int op : forward_) {
             for (int t : flat_.outputs[op]) {
                 int last = position_[op];

@@ -33,7 +33,7 @@ struct RotorWay {
 /// to run a stage, Rockmate many.
 struct RotorStage {
     std::vector<std::int32_t> advance;  ///< ops that make a_i from a_(i-1)
-    std::vector<std::int32_t> first;    ///< ops that the stage must run at its first forward run, beside
+    std::vector<std::int32_t> first;    ///< ops that the stage must run at its first forward run, besides
                                         ///< `advance` or one of the lists of its ways
     std::vector<RotorWay> ways;
 
@@ -51,8 +51,8 @@ struct RotorStage {
 struct RotorChain {
     std::vector<RotorStage> stages;  ///< stage 1 is stages[0]
     std::int64_t always = 0;  ///< bytes held during the whole step: residents, forward results, tensors that
-                              ///< may be made only once, and tensors that are read by a stage which is
-                              ///< neither their own nor the next
+                              ///< may be made only once, and tensors that are read by a stage other than
+                              ///< their own and the next
 };
 
 /// Writes a schedule of a chain as runs. Adds the ops that the first forward run of each stage must include

@@ -56,11 +56,11 @@ class RotorTable {
     static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
     /// Which splits of a part into two parts are tried. `all`: all splits. `near`: all splits of a part of at
-    /// most 16 stages; of a longer part only the splits that the tables already use for this part without its
-    /// first stage or without its last stage, and each split only with at least as many bytes as there. With
-    /// `near`, any step of a list is left out if it gains little, even one of the first `slots`.
-    /// `by_size`: `all` if `splits()` times the largest number of ways of a stage is at most `kMostSplits`,
-    /// else `near`.
+    /// most 16 stages. For a longer part, only the splits that the tables use for the part without its first
+    /// stage or without its last stage. Each of these splits is tried only with at least the bytes with which
+    /// those tables first use it. With `near`, any step of a list is left out if it gains little, even one of
+    /// the first `slots`. `by_size`: `all` if `splits()` times the largest number of ways of a stage is at
+    /// most `kMostSplits`, else `near`.
     enum class Splits { all, near, by_size };
 
     /// `stages` must outlive the table.

@@ -17,8 +17,8 @@ struct SaveSet {
     std::vector<std::uint8_t> saved;  ///< by op: whether its outputs are saved; only for ops in `regions`
 };
 
-/// A run of an op, or the place in a rerun of a region where one of its ops is left out: a saved op, or an op
-/// that only counts.
+/// A run of an op, or the place of an op that the rerun of its region leaves out: a saved op, or an op that
+/// only counts (regions.h).
 struct Moment {
     std::int32_t op = -1;
     bool again = false, left_out = false;
@@ -30,9 +30,9 @@ struct CheckpointedStep {
         during;  ///< by moment: bytes while the op runs, or the bytes alive if the op is left out
     std::int64_t time = 0, peak = 0;
     std::vector<Step> steps;
-    /// By tensor: the moment at which the tensor first dies, the moment at which it is made again, and the
-    /// last moment at which backward reads the tensor that was made again. The last two are -1 if there is
-    /// none.
+    /// By tensor: the moment at which the tensor first dies, the moment at which a rerun makes it again, and
+    /// the last moment at which backward reads the result of this rerun. The last two are -1 if there is no
+    /// such moment.
     std::vector<std::int32_t> dies, made_again, read_again;
 };
 

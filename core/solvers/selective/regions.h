@@ -38,8 +38,8 @@ struct Region {
 std::vector<Region> checkpoint_regions(const Graph& graph, const FlatGraph& flat);
 
 /// Returns, by op, whether its outputs can be saved. They can if the op is a forward op with outputs,
-/// overwrites nothing, and draws no random numbers (if a rerun left it out, later ops would draw other
-/// numbers), and if no other op overwrites its outputs.
+/// overwrites nothing and draws no random numbers, and if no other op overwrites its outputs. (If a rerun
+/// left out an op that draws random numbers, later ops would draw other numbers.)
 std::vector<std::uint8_t> savable_ops(const Graph& graph, const FlatGraph& flat);
 
 /// Says whether the name consists of digits only, as the names of modules in lists do.

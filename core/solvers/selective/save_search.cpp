@@ -161,7 +161,8 @@ class Search {
         return sorted;
     }
 
-    /// Adds items to `save_set`, the best first, as long as they fit the budget. Returns the bytes by moment.
+    /// Goes through the items, the best first, and adds each item that fits the budget to `save_set`. Returns
+    /// the bytes by moment.
     std::vector<std::int64_t> fill(const CheckpointedStep& base, const std::vector<SaveItem>& items,
                                    const Prices& prices, SaveSet& save_set) {
         MomentRoom room(base, budget_);

@@ -104,8 +104,8 @@ void StagedModel::place_ops() {
     }
 }
 
-/// Finds the last stage in which a rerun of each op can be useful: the last one in which its outputs can be
-/// read. The ops that read them are handled first, because the loop goes from the last op to the first.
+/// Finds, for each op, the last stage in which a rerun can be useful: the last stage in which an op can read
+/// its outputs. The loop goes from the last op to the first, so the readers are handled before the op.
 void StagedModel::limit_reruns(std::int64_t slack) {
     const int end = static_cast<int>(ops_.size());
     last_rerun_.assign(ops_.size(), -1);
@@ -281,7 +281,7 @@ void StagedModel::add_memory(int stage, const StageBytes& held) {
 }
 
 /// Subtracts from `during` the bytes that running in place saves. An op runs in place if every tensor that it
-/// writes over is freed right after it.
+/// overwrites is freed right after it.
 void StagedModel::save_in_place(int stage, int place, Row& during) {
     double saved = 0;
     InPlace run{-1, {}};

@@ -155,8 +155,8 @@ class CudaRuntime final : public DeviceRuntime {
         return static_cast<std::int64_t>(free) + reserved_bytes() - bytes_of_segments_in_use();
     }
     std::int64_t context_bytes() const override { return context_bytes_; }
-    /// Of an expandable segment only the active bytes count, because its gaps are filled before it grows. Of
-    /// other segments all bytes count, because their gaps may be too small for later requests.
+    /// Counts only the active bytes of an expandable segment, because its gaps are filled before it grows.
+    /// Counts all bytes of other segments, because their gaps may be too small for later requests.
     std::int64_t bytes_of_segments_in_use() const override {
         std::int64_t bytes = 0;
         for (const auto& segment : caching::snapshot({0, 0}, /*include_traces=*/false).segments)
@@ -200,7 +200,8 @@ class CudaRuntime final : public DeviceRuntime {
         return found == workspaces_.end() ? 0 : found->second;
     }
     std::string product_workspace() const override {
-        constexpr std::int64_t least_of_a_library = 1 << 16;  // bytes; cuBLAS keeps more, others less
+        constexpr std::int64_t least_of_a_library = 1 << 16;  // bytes; cuBLAS keeps more, and other libraries
+                                                              // keep less
         if (library_workspace() >= least_of_a_library) return {};
         const char* const asked = std::getenv("CUBLAS_WORKSPACE_CONFIG");
         return asked ? asked : "unset";

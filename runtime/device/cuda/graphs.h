@@ -12,9 +12,9 @@
 
 namespace rematlas {
 
-/// Reserves memory for the seeds and offsets of captured graphs, for which libtorch makes pairs of tensors
-/// when it captures. Until libtorch has made these pairs, tensors of this class take the same bytes. So a
-/// step takes the same memory with and without graphs.
+/// Reserves memory for the seeds and offsets of captured graphs. When libtorch captures a graph, it may make
+/// a pair of tensors for them. Until libtorch has made all pairs, tensors of this class take the pairs'
+/// bytes. So a step takes the same memory with and without graphs.
 class PlaceOfGenerator {
   public:
     explicit PlaceOfGenerator(c10::Device device) : device_(device) { leave(0); }

@@ -388,7 +388,7 @@ class StepAllocator final : public ForwardingAllocator {
             return a.stream() < b.stream();
         }
     };
-    /// By the address of each block that an arena has handed out: the other streams that use the block.
+    /// Streams that use a block of an arena, by the block's address; without the arena's own stream.
     std::map<void*, std::set<c10::cuda::CUDAStream, ByStream>> users_;
     std::vector<GivenBack> given_back_;
 };

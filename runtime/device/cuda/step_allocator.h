@@ -17,7 +17,7 @@ namespace rematlas {
 void stand_before_allocator(std::int64_t granularity, const StepMemoryCalls& calls);
 
 /// Returns the functions by which arenas get memory from the allocator that `stand_before_allocator` has
-/// installed. An arena must be used on the stream that was current when it was reserved.
+/// installed. An arena must be used on the stream that was current when its memory was reserved.
 ArenaMemory device_arena_memory(int device);
 
 /// Resets a peak of allocated bytes that only Rematlas uses; peaks in the statistics that the process reads

@@ -16,7 +16,7 @@ namespace {
 
 using caffe2::serialize::PyTorchStreamReader;
 
-/// Reads a list of sizes or strides. For a stored tensor they are plain numbers.
+/// Reads a list of sizes or strides. Sizes and strides of a stored tensor are plain numbers.
 std::vector<std::int64_t> numbers(const nlohmann::json& list, const std::string& name) {
     std::vector<std::int64_t> result;
     for (const nlohmann::json& entry : list) {

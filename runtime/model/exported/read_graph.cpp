@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Returns the tag of an entry, which must have exactly one, and the value under this tag.
+/// Returns the tag of an entry and the value under the tag. The entry must have exactly one tag.
 std::pair<std::string, const json*> tagged(const json& entry) {
     TORCH_CHECK(entry.is_object() && entry.size() == 1, "damaged entry ", entry.dump().substr(0, 60));
     return {entry.begin().key(), &entry.begin().value()};

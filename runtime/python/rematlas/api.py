@@ -96,13 +96,13 @@ def apply(
     is freed. `unplanned`: how steps without a plan run. By default, a step runs under online eviction (see
     `evict`) unless it is known to fit in a budget in bytes; if possible, a step that does not fit is planned
     from shapes first. With "evict", the first steps are recorded under eviction instead, and
-    torch.OutOfMemoryError is raised if that cannot keep the budget. With "original", steps can exceed it.
+    torch.OutOfMemoryError is raised if eviction cannot keep the budget. With "original", steps can exceed it.
 
     `optimizer`: a torch.optim.SGD without dampening, Adam or AdamW, with fused=True, whose updates become
     part of the plan. Each parameter is updated during backward, as soon as its gradient is final, and the
     gradient is freed then: use of the parameter's `.grad` raises an error, and `optimizer.step()` has nothing
     left to do. Steps are watched first: if gradients are summed, clipped or scaled, or if several forwards
-    come before an `optimizer.step()`, the updates stay there. They also stay there if the plan is from
+    come before an `optimizer.step()`, the updates stay in that call. They stay there too if the plan is from
     shapes, unless `accumulate`, `clip_norm`, `scaler` or weights in `offload` are given. `accumulate`: the
     number of backwards before each `optimizer.step()`, also 1; all but the last one add to `.grad`.
     `clip_norm`: the norm to which all gradients together are then clipped, as clip_grad_norm_ does. The

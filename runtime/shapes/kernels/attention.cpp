@@ -34,8 +34,8 @@ Tensor random_state(const Tensor& query, IntArrayRef sizes, c10::ScalarType dtyp
 }
 
 /// FlashAttention-2 gives its result the layout of the queries, and each gradient the layout of the query,
-/// key or value to which it belongs. If the width is not a multiple of 8, these tensors are padded first, in
-/// the layout [batch, length, heads, width].
+/// key or value to which it belongs. A width that is not a multiple of 8 is padded first. The padded copies,
+/// and so the results, have the layout [batch, length, heads, width].
 Tensor as_flash(const Tensor& self) {
     return self.size(3) % 8 == 0 ? preserving(self) : heads_inside(self);
 }

@@ -33,7 +33,7 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const OptionalTens
     return at::empty(sizes, input.options().memory_format(format_of(input, weight)));
 }
 
-/// The op that traced models call. Its additional flags only choose among kernels.
+/// Traced models call this op. Its additional flags only choose among kernels.
 Tensor traced_convolution(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
                           IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool transposed,
                           IntArrayRef output_padding, std::int64_t groups, bool, bool, bool, bool) {

@@ -686,9 +686,8 @@ TEST_F(CommandLine, maxbatch_names_the_flag_that_is_wrong) {
     expect_error(run(copies + "--device-profile nowhere"), 2, "--device-profile: ");
 #if REMATLAS_HAS_RUNTIME
     expect_error(run("maxbatch " + file("m.pt") + " --input 'f32[B,4]' --budget 1GiB"), 2, "batch 2: ");
-    expect_error(run(copies + "--device-profile pcie4"), 2,
-                 "m.pt");  // this profile has only links, so it is not used for the capture, which fails at
-                           // the model's file
+    // This profile has only links. So the capture does not use it, and fails because of the model's file.
+    expect_error(run(copies + "--device-profile pcie4"), 2, "m.pt");
 #else
     expect_error(run("maxbatch m.pt --input 'f32[B,4]' --budget 1GiB"), 2, "rematlas-runtime");
 #endif

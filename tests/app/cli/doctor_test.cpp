@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-/// Sets an environment variable as long as the object lives.
+/// Sets an environment variable while the object lives.
 class SetVariable {
   public:
     SetVariable(const char* name, const std::string& value) : name_(name) {
@@ -40,7 +40,8 @@ class Doctor : public CommandLine {
         return file(name);
     }
 
-    /// Writes a stand-in for Python. It answers as the probe would, with these lines.
+    /// Writes a shell script that stands in for Python. The script reports a version, as Python does when
+    /// `doctor` asks it, and then runs `lines`.
     std::string python(const std::string& lines) const {
         return program("python",
                        R"(echo '{"stage": "python", "version": "3.11.2", "executable": "/x/python",)"

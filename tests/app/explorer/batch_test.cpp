@@ -16,11 +16,11 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr int largest_known = 64;  ///< the largest batch size that the script can capture
+constexpr int largest_known = 64;  ///< the largest batch size that the stand-in has a graph for
 constexpr std::int64_t example = 1 << 20;
 
-/// A chain whose tensors grow with the batch size. The script writes the graph for the batch size in its
-/// arguments.
+/// A chain whose tensors grow with the batch size. The stand-in for the script copies the graph for
+/// the batch size in its arguments.
 class Batches : public Windows {
   protected:
     void SetUp() override {

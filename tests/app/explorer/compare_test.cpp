@@ -14,7 +14,7 @@
 namespace rematlas::explorer {
 namespace {
 
-/// The columns of the runs. Their titles have the names of the plans.
+/// The columns with the number of runs of each op in plan A and in plan B.
 constexpr int runs_a = 2, runs_b = 3;
 
 class Comparing : public Windows {

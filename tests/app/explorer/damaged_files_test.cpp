@@ -108,7 +108,7 @@ TEST_F(DamagedFiles, OfAGraphWhoseKeptPlansAreDamagedAllThatIsWholeIsThere) {
     EXPECT_TRUE(window->session().schedule()->ok());
 }
 
-/// Opens a folder, as a file manager does, in which one file is damaged.
+/// Opens a folder that has a damaged file and another file.
 TEST_F(DamagedFiles, InAFolderDoNotHideTheOthers) {
     QTemporaryDir dropped;
     write_chain(dropped, 3, "a");

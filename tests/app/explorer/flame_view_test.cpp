@@ -44,7 +44,7 @@ class Flames : public Windows {
         EXPECT_GT(place.width, 0);
         return {static_cast<int>(place.x + place.width / 2), static_cast<int>(place.y + place.height / 2)};
     }
-    /// Returns the point on the ruler at a share of the shown range.
+    /// Returns the point on the ruler at `share` of the shown range; 0 is the beginning, 1 the end.
     QPoint on_ruler(double share) {
         const Rect ruler = places_of(flame().scene()).ruler;
         return {static_cast<int>(ruler.x + share * ruler.width), static_cast<int>(ruler.y + 8)};
@@ -66,8 +66,8 @@ class Flames : public Windows {
     void press(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) {
         QTest::keyClick(&flame(), key, modifiers);
     }
-    /// Returns the first box of the module, without boxes of single runs; -1 if there is none. The box is in
-    /// the forward pass.
+    /// Returns the index of the module's first box that is not a single run; -1 if there is none. This box is
+    /// in the forward pass.
     int box_of_module(const std::string& module) {
         for (std::size_t i = 0; i < data().boxes.size(); ++i)
             if (module_of(data(), session().graph()->graph, data().boxes[i]) == module &&

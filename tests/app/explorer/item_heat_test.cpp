@@ -1,5 +1,5 @@
-// Tests the amounts that the colours of the graph show. The amounts of all items must add up to that of the
-// whole step.
+// Tests the amounts that the colours of the graph show. The amounts of all items must add up to the amount of
+// the whole step.
 #include "app/explorer/models/item_heat.h"
 
 #include <gtest/gtest.h>

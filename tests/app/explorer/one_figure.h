@@ -6,8 +6,8 @@
 
 namespace rematlas::explorer {
 
-/// Expects that the list of plans, the strip with the answer and the sweep show the best known numbers for
-/// the plan's question.
+/// Expects that the list of plans, the strip with the answer and the sweep show the best bound that is known
+/// for each question.
 void expect_one_figure(MainWindow& window);
 
 }  // namespace rematlas::explorer

@@ -102,7 +102,8 @@ class RemoteCaptures : public RemoteMachine {
         QFile file(folder.filePath(name));
         return file.open(QIODevice::ReadOnly) ? static_cast<pid_t>(file.readAll().trimmed().toInt()) : 0;
     }
-    /// Writes the Python of an environment. It notes in a file that it was used, and runs the real Python.
+    /// Writes a script that stands in for the Python of an environment. The script adds a line to the file
+    /// `used`, and then runs the real Python.
     QString write_python(const QString& name) {
         const QString file = write(name, "#!/bin/sh\necho used >>'" + folder.filePath("used").toUtf8() +
                                              "'\nexec '" + python.toUtf8() + "' \"$@\"\n");

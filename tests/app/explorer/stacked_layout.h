@@ -8,7 +8,7 @@
 
 namespace rematlas::explorer {
 
-/// Puts the items below each other. Sufficient for tests that do not check how the graph looks.
+/// Puts the items below each other. Tests use it if they do not check how the graph looks.
 inline Result<Layout> stacked(const LayoutRequest& request, std::stop_token) {
     Layout layout;
     double y = 0;

@@ -254,8 +254,8 @@ void Tour::asks_why_and_pins() {
     press(Qt::Key_K, Qt::ControlModifier | Qt::ShiftModifier);
     ASSERT_EQ(session().pins.rowCount(), 1);
     const SchedulePtr before = session().schedule();
-    // Solves with a larger budget, because the pinned tensor perhaps does not fit into the budget of the
-    // smallest point.
+    // Solves with a larger budget, because the pinned tensor perhaps does not fit into the smallest budget of
+    // the sweep.
     show_dock("solve");
     press(Qt::Key_B, Qt::ControlModifier);
     type(find<QLineEdit>("budget"), "85 %");

@@ -166,8 +166,8 @@ TEST(Addresses, a_schedule_with_damaged_ones_does_not_pass_the_check) {
     EXPECT_FALSE(passes(damaged));
 }
 
-/// Returns blocks made by repeatedly cutting a rectangle of moments and addresses. So a packing without any
-/// hole exists.
+/// Cuts a rectangle, whose sides are moments and addresses, into `pieces` blocks. So a packing of the blocks
+/// without holes exists.
 MemoryBlocks cut_rectangle(std::int64_t height, std::int32_t moments, std::size_t pieces,
                            std::uint64_t seed) {
     const auto next = [&seed](std::int64_t n) {

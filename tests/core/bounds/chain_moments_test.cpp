@@ -246,7 +246,8 @@ TEST(FirstOrderLp, sees_that_there_is_no_point) {
     EXPECT_TRUE(solve_relaxation(programme, {}).value.infeasible);
 }
 
-/// Counts of integer solutions: solved, read back as sequences, and optimal.
+/// Counts how many integer programs were solved, how many solutions were read back as sequences, and how many
+/// of these sequences are optimal.
 struct WholeTally {
     ShareProven proven;
     int solved = 0, read_back = 0, optimal = 0;

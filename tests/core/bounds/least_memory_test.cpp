@@ -175,8 +175,8 @@ TEST(LeastMemory, of_the_problems_at_tight_budgets_is_at_least_what_is_known) {
     EXPECT_GT(problems, 0);
 }
 
-/// Compares the cut with an enumeration of all sets of held tensors: first if no op may run again, then if
-/// the last op may, then if the last two may, and so on.
+/// Compares the cut with an enumeration of all sets of held tensors. At first no op may run again. Then the
+/// last required op may, then the last two, and so on.
 TEST(RebuildCut, equals_enumeration_on_small_graphs) {
     for (std::uint64_t seed = 1; seed <= 150; ++seed) {
         SCOPED_TRACE(seed);

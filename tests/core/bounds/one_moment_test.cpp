@@ -157,9 +157,9 @@ bool near(double a, double b) {
     return a == b || std::abs(a - b) < 1e-9;
 }
 
-/// Compares the bound that the code finds with the best bound over all moments. From both, the time of the
-/// required runs is subtracted. `share` is the sum of their ratios. If the best bound is then 0 or infinite,
-/// the pair is not compared.
+/// Compares the bound that the code finds with the best bound over all moments. `share` is the sum of the
+/// ratios of the two bounds, each without the time of the required runs. If the best bound is infinite, or
+/// only this time, it is not compared.
 struct Found {
     int compared = 0, impossible = 0;
     double share = 0;
@@ -203,8 +203,8 @@ TEST(OneMomentBound, of_the_fullest_moment_is_the_optimum_of_its_relaxation) {
     }
     EXPECT_GT(found.compared, 300);
     EXPECT_GT(found.impossible, 50);
-    // A moment is not tried at its own best price if it is not promising at the best price so far. So the
-    // best bound is not always found.
+    // The code tries a moment at its own best price only if the moment is promising at the best price so far.
+    // So it can miss the best bound.
     EXPECT_GT(found.share / found.compared, 0.94);
 }
 

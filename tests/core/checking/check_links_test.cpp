@@ -76,8 +76,8 @@ TEST_F(CheckLinks, each_copy_has_a_latency_in_which_nothing_moves) {
     graph_.device->links.copy_latency = Nanoseconds(7);
     graph_.device->links.to_host_contended_bytes_per_second = 5e9;
     // The copy of `a` to the host ends at 27 (10 + 17), and the free of `a` waits until then. Both latencies
-    // are over at 34. While `a` is copied, `b` takes 20 ns instead of 10. So half of `b` is left when the
-    // copy of `a` ends at 44. This half takes 5 ns without the other copy.
+    // are over at 34. While `a` is copied back, the copy of `b` takes 20 ns instead of 10. So half of `b` is
+    // left when `a` is back at 44. This half takes 5 ns, because nothing moves the other way.
     std::vector<Step> steps = both_ways();
     EXPECT_EQ(played(steps).time, Nanoseconds(44 + 20));
     EXPECT_EQ(simulate(graph_, steps)->beside[1].end, Nanoseconds(49));

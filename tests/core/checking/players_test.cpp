@@ -94,8 +94,8 @@ void compare_players(GraphOf graph_of, Counts& counts) {
     EXPECT_GT(counts.cyclic, 1000);
 }
 
-/// Planned addresses must have the simulator's peak as their live peak, and the checker must accept them. The
-/// model of torch's allocator must not allocate less than this peak.
+/// The live peak of planned addresses must be the simulator's peak, and the checker must accept the
+/// addresses. The model of torch's allocator must allocate at least this peak.
 TEST(Players, agree_with_planned_addresses_and_the_allocator) {
     int with_homes = 0;
     for (std::uint64_t seed = 0; seed < 600; ++seed) {

@@ -20,7 +20,9 @@ Nanoseconds time_in(const RankLinks& links, RankCollective kind, std::int64_t by
 TEST(RankLinks, time_is_start_and_hops_and_sent_bytes) {
     const RankLinks links{{*parse_rank_link(kNode, "node")}};
     const RankGroup all{"fsdp", 8, 8};
-    // 7 of 8 parts of 800 bytes pass each link at 100 bytes a nanosecond, in 7 hops.
+    // A gather or a scatter sends 7 of 8 parts over each link: 700,000 bytes in 7 hops, at 100 bytes a
+    // nanosecond. A sum sends twice as much.
+
     EXPECT_EQ(time_in(links, RankCollective::gather, 800'000, all), Nanoseconds(1000 + 70 + 7000));
     EXPECT_EQ(time_in(links, RankCollective::scatter, 800'000, all), Nanoseconds(1000 + 70 + 7000));
     EXPECT_EQ(time_in(links, RankCollective::sum, 800'000, all), Nanoseconds(1000 + 140 + 14000));

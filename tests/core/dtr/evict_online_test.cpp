@@ -188,8 +188,9 @@ TEST(OnlineEviction, keeps_outputs_of_ops_that_run_once_until_no_rerun_can_need_
     made(trace, 4, 1, {});
     const DtrOutcome outcome = evict_online(trace, Bytes(6));
     EXPECT_EQ(outcome.status, Status::ok);
-    EXPECT_EQ(outcome.peak, Bytes(6));  // `once` (3 bytes), which a rerun of `y` still needs, `y` (1 byte),
-                                        // and the tensor of 2 bytes; the last op needs less
+    // At the peak, `once` (3 bytes), `y` (1 byte) and the tensor of 2 bytes are held, because a rerun of `y`
+    // still needs `once`. The last op needs less.
+    EXPECT_EQ(outcome.peak, Bytes(6));
     EXPECT_EQ(outcome.rematerializations, 0);
     EXPECT_EQ(evict_online(trace, Bytes(4)).status, Status::oom);
 }

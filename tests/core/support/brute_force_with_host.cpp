@@ -22,7 +22,7 @@ struct TimedState {
     bool ended = false;                            ///< no further step follows, and all copies are done
     std::uint32_t starts_here = 0,
                   starts_there = 0;  ///< residents that are on the device at both ends of the step;
-                                     ///< residents that are on the host then
+                                     ///< residents that are on the host at both ends
     std::uint32_t ran_there = 0;     ///< ops that ran on the host
     std::int64_t to_host = 0, to_device = 0, host_ops = 0;  ///< times until the queues are free
     std::array<std::int32_t, 12> arrives{}, on_host{};      ///< per tensor: time until the copy has arrived
@@ -83,8 +83,8 @@ class TimedSearch {
     /// negative time of the state, and the state. Of entries with equal bounds, the latest state comes first.
     using Entry = std::tuple<std::int64_t, std::int64_t, TimedState>;
 
-    /// Returns all choices of homes for residents: device, host, or both. Each element: residents on the
-    /// device, residents on the host.
+    /// Returns all choices of homes for residents: device, host, or both. A choice has the residents on the
+    /// device and the residents on the host.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> all_homes() const {
         std::vector<std::pair<std::uint32_t, std::uint32_t>> homes{{0, 0}};
         for (TensorId t : graph_.tensors.ids()) {

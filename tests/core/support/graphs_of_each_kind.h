@@ -22,8 +22,8 @@ struct GraphOfAKind {
                                  ///< reruns
 };
 
-/// Returns graphs of 21 to 200 ops. The tensors of the random graphs have only a few bytes, so many costs are
-/// equal.
+/// Returns graphs of about 20 to 130 ops. The tensors of the random graphs have only a few bytes, so many
+/// costs are equal.
 inline std::vector<GraphOfAKind> graphs_of_each_kind() {
     std::vector<GraphOfAKind> all;
     const auto add = [&](std::string name, Graph graph) {

@@ -76,7 +76,7 @@ class IrregularBuilder {
         forward_.push_back(std::move(made));
     }
 
-    // The loss reads all tensors that no other op reads, so every op gets a gradient.
+    // The loss reads all outputs that no forward op reads, so every output gets a gradient.
     void loss() {
         std::vector<TensorId> read, scores;
         for (std::size_t i = 1; i < made_.size(); ++i)

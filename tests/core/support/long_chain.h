@@ -15,9 +15,9 @@ enum class ChainKind {
 
 /// Layer i reads the output of layer i - 1. It makes its own output, and a saved tensor that only its
 /// backward op reads. The loss reads the last output. The backward op of a layer reads the incoming gradient,
-/// the layer's input and output, and the saved tensor. Sizes, workspaces included, are some MiB; times are
-/// some microseconds. Passes `validate`. Equal seeds give equal graphs; the seed matters only if layers
-/// differ.
+/// the layer's input and output, and the saved tensor. Tensors and workspaces have at most 12 MiB, and ops
+/// take at most 20 microseconds. Passes `validate`. Equal seeds give equal graphs; the seed matters only if
+/// layers differ.
 Graph long_chain(ChainKind kind, int layers, std::uint64_t seed = 1);
 
 /// A chain of n ops with unit costs, and their backward ops, each of which reads the incoming gradient and

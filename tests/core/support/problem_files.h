@@ -17,7 +17,7 @@ inline constexpr const char* kNoProblemFiles = "no problem files: set REMATLAS_P
 struct ProblemFile {
     struct Reference {
         double fraction =
-            0;  ///< fraction of the way from the largest footprint of one op to the peak without
+            0;  ///< where the budget is: 0 is the largest footprint of one op, 1 the peak without
                 ///< recomputation
         Bytes budget;
         double best_known = 0;

@@ -12,7 +12,7 @@ namespace rematlas {
 /// many costs are equal.
 struct RandomGraphOptions {
     int forward_ops = 3;           ///< the graph has about 2.7 times as many ops, with loss and backward
-    bool skips = true;             ///< ops that also read an early tensor
+    bool skips = true;             ///< ops that also read a random earlier tensor
     bool several_outputs = true;   ///< ops with two outputs
     bool weight_gradients = true;  ///< gradients of parameters; these are results that no op reads
     bool forward_results = true;   ///< an activation that is a result

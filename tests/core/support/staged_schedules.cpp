@@ -10,8 +10,8 @@
 namespace rematlas {
 namespace {
 
-/// For each choice of the reruns of all stages, visits the sequence of runs, unless it takes more than
-/// `most_time`. A tensor is kept whenever it is read before it is made again.
+/// Visits the run sequence of each choice of reruns in all stages, except sequences that take more than
+/// `most_time`. A tensor is kept if it is read before it is made again.
 void for_each_staged(const FlatGraph& graph, std::int64_t most_time,
                      const std::function<void(const RunSequence&, const SequenceCost&)>& visit) {
     const RunSequence order = required_once(graph);

@@ -176,8 +176,8 @@ def video():
 def fcos():
     """A detector. It takes lists of images and of dictionaries, and returns a dictionary of losses.
 
-    The boxes stay the same, so that the same anchors match them. The model draws the size to which it scales
-    an image at random from a list, which has one size here.
+    The boxes stay the same, so that the same anchors match them. The model scales an image to a size that it
+    draws at random from a list, but the list has one size here.
     """
     backbone = nn.Sequential(
         *(

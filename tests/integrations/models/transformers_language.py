@@ -335,8 +335,8 @@ def bert_classifier():
     reason="transformers reads the mask, and takes another path in the steps that have no padding",
 )
 def bert_without_padding_at_times():
-    """Steps 5 and 7 have no padding. A plan that was made from the other steps does not fit them and must not
-    run them."""
+    """Steps 5 and 7, counted from 1, have no padding. A plan that was made from the other steps does not fit
+    these two steps and must not run them."""
 
     def batch(step):
         made = text_class(step)

@@ -218,8 +218,8 @@ def images_translated():
 
 @situation("pool_of_fakes")
 def pool_of_fakes():
-    """Half of the fake images that the discriminator sees are from earlier steps, chosen with Python's random
-    generator."""
+    """When the pool is full, about half of the fake images that the discriminator sees come from the pool,
+    which keeps images of earlier steps. Python's random generator chooses them."""
     pool = []
 
     def pooled(fakes):

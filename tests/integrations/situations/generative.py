@@ -1,4 +1,4 @@
-"""Autoencoders, diffusion and flows."""
+"""Autoencoders and diffusion."""
 
 import torch
 from diffusers import DDPMScheduler, UNet2DModel

@@ -48,8 +48,8 @@ def state_from_batch_to_batch():
 
 @situation("state_kept_by_the_module")
 def state_kept_by_the_module():
-    """Truncated backpropagation with the state as a tuple in an attribute of the module. The loop resets it
-    once."""
+    """Truncated backpropagation with the state as a tuple in an attribute of the module. The loop sets this
+    attribute to None once."""
 
     class Stateful(WordModel):
         state = None

@@ -100,9 +100,9 @@ class ParallelBlock(nn.Module):
 
 
 class MeshBlock(nn.Module):
-    """A block for a mesh of 2 x 2 ranks. The two ranks of a row share its hidden features, and the two ranks
-    of a column hold the shards of its first weight. The groups have different names on each rank, and each
-    rank adds a different number."""
+    """A block for a mesh of 2 x 2 ranks. The hidden features are divided among the two ranks of a row, and
+    the first weight is sharded over the two ranks of a column. The groups have different names on each rank,
+    and each rank adds a different number."""
 
     def __init__(self):
         super().__init__()

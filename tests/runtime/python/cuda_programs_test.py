@@ -191,7 +191,7 @@ class Homes(ProgramCase):
     def test_a_gpt_with_its_optimizer_trains_in_a_tenth_of_its_memory(self):
         with unittest.mock.patch.dict(
             os.environ, CUBLAS_WORKSPACE_CONFIG=":16:8"
-        ):  # makes the workspace of cuBLAS small, because it is never offloaded
+        ):  # a small workspace of cuBLAS, because the workspace is never offloaded
             captured, _ = self.planned_gpt(6, "10%")
             for order in self.ORDERS:
                 with self.subTest(order):

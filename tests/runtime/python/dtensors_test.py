@@ -119,7 +119,8 @@ class Case:
     changes: str = ""  # which parameters of the root change after the evaluation: "gathered" or "sharded"
     watched_at: int | None = None  # the step that rank 1 runs under a dispatch mode
     fails_at: int | None = None  # the step in which rank 1's forward fails, and is then called again
-    # The step in which the forward under a plan fails on all ranks. Then weights change, and it runs again.
+    # The step in which the forward under a plan fails on all ranks. Then weights change, and the forward runs
+    # again.
     fails_everywhere_at: int | None = None
     beside_at: int | None = None  # the step before which rank 1 makes a tensor that it keeps
     dies_at: int | None = None  # the step before which rank 1 ends

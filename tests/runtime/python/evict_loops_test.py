@@ -178,8 +178,8 @@ def lazily(course, number):
 
 
 class Gated(nn.Module):
-    """A model with a GRU and an LSTM with flat weights, sparse embedding gradients, tied weights, running
-    statistics and complex numbers."""
+    """A model with a GRU and an LSTM with flat weights, tied weights, running statistics and complex
+    numbers."""
 
     def __init__(self):
         super().__init__()

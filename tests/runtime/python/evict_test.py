@@ -216,7 +216,7 @@ class Looks(unittest.TestCase):
         self.x = data(1, 256, 64)
 
     def kept(self):
-        """Returns activations of the first layers, computed in eager execution."""
+        """Returns the activations after each layer. The same numbers are drawn in each call."""
         torch.manual_seed(3)
         found, x = [], self.x
         for layer in self.module.layers:

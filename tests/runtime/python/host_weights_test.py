@@ -44,8 +44,8 @@ def texts(number):
 
 
 class Loop:
-    """An ordinary training loop. With the options `ours`, it calls `apply`, and also tells `apply` how
-    gradients are accumulated and clipped."""
+    """An ordinary training loop. If there are options `ours`, the loop calls `apply` with them, and also
+    tells `apply` how gradients are accumulated and clipped."""
 
     def __init__(self, optimizer=OPTIMIZERS["adamw"], micro=1, clip=None, **ours):
         self.module = build()

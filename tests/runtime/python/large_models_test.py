@@ -262,7 +262,7 @@ class Chain(nn.Module):
 
 
 class Formulas(Silent):
-    """Compares activations with published formulas. The formulas count numbers in units of s b h: length s
+    """Compares the bytes of activations with published formulas. The formulas have the unit s b h: length s
     times batch b times width h. They omit tensors whose size is not a multiple of h."""
 
     def test_of_korthikanti_et_al(self):
@@ -281,8 +281,8 @@ class Formulas(Silent):
             self.assertAlmostEqual((big - small) / 4 / (length * batch * width), 34, delta=0.1)
 
     def test_of_a_gelu_that_is_several_ops(self):
-        # GPT-2 computes its GELU by separate ops, which keep four results of size 4 h instead of one. So it
-        # keeps 24 s b h more than the 34 s b h of the formula.
+        # GPT-2 computes its GELU by separate ops, which keep four results of width 4 h instead of one. A
+        # number has two bytes. So GPT-2 keeps 24 s b h bytes more than the 34 s b h of the formula.
         layers, length, width = 48, 1024, 1600
         step, counted = step_of(large.gpt2_xl), count(*large.gpt2_xl())
         beyond = step.peak - sum(step.residents.values())

@@ -203,8 +203,8 @@ class LeftAlone(Case):
         self.assertEqual(len(status.left_alone), 1)
 
     def test_evaluation_and_gradients_of_inputs_say_nothing(self):
-        """No warning is given, because calls outside of the module's own call give no gradients to
-        parameters."""
+        """Calls of parts give a warning only if parameters get gradients although the module itself was never
+        called in a training step."""
         model = rematlas.apply(Model(), "60% of activations", on_refuse="raise")
         with torch.no_grad():
             model(torch.randn(4, WIDTH))

@@ -102,7 +102,7 @@ class Told(Case):
         with self.assertLogs("rematlas", "WARNING") as logged:
             for number in range(8):
                 step(model, number)
-            rematlas.status(model).unkept  # noqa: B018  this measures the last step, too
+            rematlas.status(model).unkept  # noqa: B018  reading it also measures the last step
         self.check_measured(model, budget, "that the original ran", ops.counted_peak_bytes())
         told = [line for line in logged.output if "from a step that the original ran" in line]
         self.assertEqual(len(told), 1, logged.output)
@@ -273,8 +273,8 @@ class TwoModules(Case):
             pass
 
     def test_one_that_is_made_while_the_other_is_evicted(self):
-        """Eviction must not evict the parameters of a module that is made meanwhile, because the module's
-        plan reads them unseen by eviction."""
+        """Eviction must not evict the parameters of a module that is made meanwhile, because eviction does
+        not see that the module's plan reads them."""
 
         def trained(is_beside):
             other = Drawing(seed=1)

@@ -317,8 +317,7 @@ def a_second_forward_that_evaluates_from_the_seventh_step():
 
 @trap
 def a_forward_without_autocast_between_two_from_the_eighth_step():
-    """A forward without autocast runs between two forwards of a region. The region is the same before and
-    after it."""
+    """A forward without autocast runs between two forwards of a region. The region stays the same."""
 
     def step_of(model, batch, step):
         with region():

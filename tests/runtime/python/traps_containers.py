@@ -254,7 +254,7 @@ def list_in_a_tuple_that_the_forward_changes_in_place():
 
 @trap
 def list_that_others_hold():
-    """The program holds the list of the newest forward. It must be the same object as the attribute."""
+    """The program holds the list of the newest forward. The attribute must be the same object."""
     held = []
 
     class Model(WithList):

@@ -389,8 +389,8 @@ def plain_tensor_attribute_replaced():
 
 @trap
 def closure_tensor_written():
-    """The forward reads a tensor that is a local variable of the function around it. The loop writes to it
-    between the steps."""
+    """The forward reads a tensor that is a local variable of the function around the forward. The loop writes
+    to this tensor between the steps."""
     schedule = torch.ones(())
 
     class Model(TwoStacks):

@@ -168,7 +168,7 @@ def selective_checkpoint_of_a_list():
 
 @trap
 def flops_counted():
-    """Within the forward a mode counts operations. It also registers its own hooks."""
+    """Within the forward a mode counts operations. The mode also registers hooks on modules."""
     return Trap(WithinMode(functools.partial(FlopCounterMode, display=False)), expected="either")
 
 
@@ -328,7 +328,7 @@ def functionalized():
 
 @trap
 def shapes_by_fake_tensors():
-    """The forward computes a shape on fake tensors. As long as this runs no kernel, nothing is recorded."""
+    """The forward computes a shape on fake tensors. An op on them is not recorded if it runs no kernel."""
 
     def function(x):
         plain = x.detach()

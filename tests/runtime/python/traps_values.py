@@ -39,7 +39,7 @@ def branch_by_a_value():
 
 @trap
 def branch_by_a_value_always_the_same():
-    """Python reads a tensor to choose a branch. It is always the same branch."""
+    """Python reads a tensor to choose a branch. The branch is the same in all steps."""
     return Trap(Branching(), rows_with_mean(lambda step: 1), expected="either", least_replayed=1)
 
 

@@ -300,8 +300,8 @@ class Announced(UpdatesCase):
         return Loop(build, batches, lambda loss, _: loss, OPTIMIZERS["adamw"], **options)
 
     def budget(self):
-        """Returns a budget for 3.8 times the bytes of the parameters. A step of the optimizer
-        with all gradients needs four times these bytes."""
+        """Returns a budget for 3.8 times the bytes of the parameters. A step of the optimizer with all
+        gradients needs four times these bytes."""
         device = str(torch.empty(0, device=models.DEVICE).device)
         parameters = sum(parameter.nbytes for parameter in self.loop().module.parameters())
         gc.collect()

@@ -83,8 +83,8 @@ class AdversarialCopies final : public CopyQueues {
     std::array<Clock, copy_queue_count> clocks_{};
     std::array<std::deque<Job>, copy_queue_count> jobs_;
     Clock given_{}, done_{};
-    std::array<Clock, copy_queue_count> next_after_{};  ///< per queue: how many jobs of each queue must have
-                                                        ///< run before its next job
+    std::array<Clock, copy_queue_count> next_after_{};  ///< per queue: how many jobs of each queue must run
+                                                        ///< before the next job of this queue
     std::vector<Moment> marks_;
     std::vector<Mark> free_;
     std::map<const char*, Touched> touched_;

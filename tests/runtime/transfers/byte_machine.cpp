@@ -117,8 +117,8 @@ void ByteMachine::look() {
     }
 }
 
-/// Frees the tensors of the previous repetition. If steps are not cyclic, also changes all other memory, as a
-/// caller can do between steps.
+/// Frees the tensors that ops made in the previous repetition. If steps are not cyclic, also writes the same
+/// values to all residents again, as a caller can do between steps.
 void ByteMachine::begin() {
     std::fill(ran_.begin(), ran_.end(), 0);
     for (TensorId t : graph_.tensors.ids())

@@ -21,7 +21,7 @@ class ByteMachine {
                 AdversarialCopies* watch);
 
     void run(LinkClock* clock = nullptr);
-    std::vector<TransferPause> pauses;  ///< pauses of the plan, in which the caller overwrites tensors
+    std::vector<TransferPause> pauses;  ///< pauses of the plan, in which the caller writes to tensors
     /// Waits for all work. Then compares results and residents with those of a run of the ops in the graph's
     /// order. Compares all copies of a tensor, on the device and on the host. Returns an empty text, or the
     /// name of a tensor that differs.

@@ -1,6 +1,6 @@
-// Replaces every CUDA kernel of aten by one function. This function allocates the kernel's results from the
-// device's own allocator, and submits the CPU's kernel to the stream. The CPU's kernel works on the same
-// bytes.
+// Replaces the CUDA kernels of aten by one function, except kernels that the CPU does not have. This function
+// allocates the kernel's results from the device's own allocator, and submits the CPU's kernel to the stream.
+// The CPU's kernel works on the same bytes.
 #include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -90,7 +90,7 @@ struct Draw {
 };
 
 /// Reserves the random numbers of a kernel and returns their position. Reserves as many as a GPU kernel with
-/// one thread for each four elements and at most eight blocks for each multiprocessor.
+/// at most eight blocks of 256 threads for each multiprocessor, whose threads draw four numbers at a time.
 Draw draw_for(const at::Generator& generator, std::int64_t elements) {
     const std::int64_t blocks =
         std::clamp<std::int64_t>((elements + 255) / 256, 1, settings().multiprocessors * 8);
@@ -329,8 +329,8 @@ void simulate(const c10::OperatorHandle& op, Stack* stack) {
     Call(op, stack).run();
 }
 
-/// A copy within one device is simulated like a kernel. Any other copy is left to libtorch's own code, which
-/// calls copy functions of the driver.
+/// Simulates a copy within one device like a kernel. Leaves any other copy to libtorch's own code, which
+/// calls copy functions of the CUDA runtime.
 void simulate_copy(const c10::OperatorHandle& op, Stack* stack) {
     const std::size_t first = stack->size() - 3;
     const at::Tensor to = (*stack)[first].toTensor(), from = (*stack)[first + 1].toTensor();
@@ -366,7 +366,7 @@ std::int64_t choose_attention(const at::Tensor& query, const at::Tensor& key, co
     return at::native::_fused_sdp_choice_cuda(query, key, value, mask, dropout, causal, scale, grouped);
 }
 
-/// Says whether the op keeps the device's own code: it is a view, or it calls the driver itself.
+/// Says whether the op keeps its own code for the device: the op returns a view, or launches no kernel.
 bool keeps_its_kernel(const c10::OperatorHandle& op) {
     static const std::set<std::string> kept = {"aten::resize_",
                                                "aten::empty.memory_format",

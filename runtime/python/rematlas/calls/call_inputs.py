@@ -13,7 +13,7 @@ def runs_python(tensor) -> bool:
 
 
 def unfit_class(name, tensor) -> str:
-    """Returns why a plan can neither take nor return such a tensor; empty if it can."""
+    """Returns why a plan can neither take nor return the tensor; empty if a plan can."""
     if not runs_python(tensor):
         return ""
     return (

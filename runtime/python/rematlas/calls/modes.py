@@ -76,8 +76,8 @@ SHARED_CASTS = (
 
 
 class CastRegion:
-    """The autocast region that the program is in. The region holds a cast of `weight`, a tensor that autocast
-    caches like a weight. As long as the cache returns the same cast, the same region is active."""
+    """The autocast region that the program is in. Autocast caches the cast of the tensor `weight` until the
+    region ends. So while the cache returns the same cast, the program is still in the region."""
 
     def __init__(self, device: str):
         self.device = device.partition(":")[0]

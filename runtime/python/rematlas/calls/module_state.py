@@ -10,7 +10,7 @@ from .assignments import paths_of
 from .kept_tensors import copied, is_kept
 from .watch import Watch
 
-OTHER_CONTENTS = "has other contents in the next step"  # from the recorder, if the tensor is no buffer
+OTHER_CONTENTS = "has other contents in the next step"  # part of a message of the recorder
 log = logging.getLogger("rematlas")
 
 

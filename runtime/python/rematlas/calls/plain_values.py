@@ -12,8 +12,8 @@ PLAIN = (
 
 
 def plain(value):
-    """Returns a hashable value that is equal for two values exactly if they are equal and of the same type.
-    Returns None for a value that is compared only by identity."""
+    """Returns a hashable key; None for a value that is compared only by identity. Two values have equal keys
+    exactly if they have the same type and are equal, except that 0.0 and -0.0 have different keys."""
     kind = type(value)
     if kind is float:
         return (kind, value.hex())

@@ -3,7 +3,7 @@
     template, tensors = flatten((args, kwargs))    # any value that can be pickled: ModelOutputs, dataclasses,
     ... rebuild(template, tensors)                     # a new object of the same structure on these tensors
 
-Two structures are the same exactly when their templates are equal. A tensor that occurs twice is one tensor.
+Two structures are the same exactly when their templates are equal. A tensor that occurs twice is listed once.
 """
 
 import collections
@@ -60,8 +60,8 @@ def flatten(value):
 
 
 def flatten_call(args, kwargs):
-    """Returns the same as `flatten` for the arguments of a call. Faster than `flatten` for common
-    arguments."""
+    """Returns a hashable template of the arguments of a call, and the tensors in order. For common arguments
+    it is faster than `flatten`, and the template has another form, which `rebuild` cannot read."""
     tensors, places = [], {}
     template = [len(args)]
     for value in args:

@@ -240,7 +240,7 @@ class Walk:
             self.add_what_is_within(path, value, depth)
 
     def add_what_is_compared(self, path, value) -> bool:
-        """Adds the value if it is of a kind that is compared as a whole. Returns whether it is."""
+        """Adds the value if values of its kind are compared as a whole. Returns whether they are."""
         if isinstance(value, random.Random):
             self.add_state(path, value.getstate)
         elif isinstance(value, torch.Generator):
@@ -262,7 +262,7 @@ class Walk:
         elif isinstance(value, itertools.count):
             self.add_state(path, lambda: repr(value))
         elif isinstance(value, collections.abc.Iterator) and not isinstance(value, io.IOBase):
-            # Each check gets another value, because an iterator hides its position.
+            # An iterator hides its position, so each check takes it for changed.
             self.add_state(path, lambda: next(numbers))
         else:
             return False

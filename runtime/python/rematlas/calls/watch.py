@@ -63,7 +63,7 @@ class Watch(Walk):
         return [d[n] for d, n, _ in self.parameters] + [d[n] for d, n, _ in self.buffers]
 
     def tensors_of_step(self):
-        """Returns `tensors` for a step that begins: the parts of DTensors on this rank, see `parts_of`."""
+        """Returns `tensors` for a step that begins. The part on this rank replaces each DTensor, see `parts_of`."""
         return parts_of(self.tensors()) if self.has_dtensors else self.tensors()
 
     def tensors_at_any_time(self):

@@ -26,7 +26,7 @@ DRIVERS_BYTES = 640 << 20  # bytes of a card that CUDA 13 and its libraries occu
 SECONDS_A_SOLVE = 4.0
 SECONDS_A_SOLVE_ON_RANKS = 20.0  # steps whose collectives run beside compute take longer to solve
 FORMAT = {"format": "rematlas.fits", "version": 1}
-MOST = 1 << 20  # the largest value of the varied keyword that is tried
+MOST = 1 << 20  # if this value of the varied keyword fits, or a larger one, no larger ones are tried
 
 
 class Way(typing.NamedTuple):
@@ -55,7 +55,7 @@ class Question:
 
     ways: tuple
     seconds: float  # the time limit of each solve
-    most: float  # the largest overhead that counts as fitting; None if any overhead does
+    most: float  # the largest overhead that counts as fitting; None if there is no limit
 
 
 class Steps:

@@ -1,4 +1,4 @@
-"""Copies of optimizers on shape tensors, and the tensors that an optimizer keeps."""
+"""Copies of optimizers on shape tensors (tensors without data), and the tensors that an optimizer keeps."""
 
 import copy
 
@@ -29,7 +29,7 @@ def on_shapes(original, stand_ins, card, begins_anew):
     found = object.__new__(type(original))
     found.__dict__.update(copy.deepcopy(kept, memo))
     for parameter, state in list(found.state.items()):
-        # States with tensors of other classes are dropped; the optimizer's step makes new ones.
+        # States that hold tensor subclasses are dropped; the optimizer's step makes new ones.
         if begins_anew or any(map(is_wrapper, tensors_of(state.values()))):
             del found.state[parameter]
     return found

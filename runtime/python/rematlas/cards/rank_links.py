@@ -25,9 +25,10 @@ def links_of(card, given: str | None) -> str:
 
 
 def with_rank_links(plan, spans, links: str):
-    """Returns a plan of the same step, recorded from shapes, whose collectives run beside compute over the
-    links ("nvlink4,ib400", or paths of files). `spans`: the ranks of each process group of the step, see
-    AbsentRanks. The plan has no schedule yet. Raises WrongLinks."""
+    """Returns a plan of the same step in which collectives run beside compute over the links. The plan has no
+    schedule yet. `plan`: a plan recorded from shapes. `spans`: the ranks of each process group of the step,
+    see AbsentRanks; if it is empty, `plan` itself is returned. `links`: "nvlink4,ib400", or paths of files.
+    Raises WrongLinks."""
     if not spans:
         return plan
     groups = {

@@ -23,17 +23,17 @@ def checkpoint_policy(plan, budget=None) -> "SelectivePolicy":
     policy`). The step of a plan is solved again, because selective checkpointing cannot run every schedule.
     `budget`: the budget of the step in bytes, or as a share of its peak without recomputation ("60%"); by
     default the plan's budget. `peak_bytes` and `overhead` of the result are those of the new schedule, and
-    `regions` are the modules to checkpoint. Raises Refused if no schedule that it can run keeps the budget,
-    and ValueError for other files. Effects of modules (running statistics of BatchNorm) happen once more when
-    the modules are recomputed, as always under checkpointing.
+    `regions` are the modules to checkpoint. Raises Refused if selective checkpointing can run no schedule
+    within the budget, and ValueError for other files. Effects of modules (running statistics of BatchNorm)
+    happen once more when the modules are recomputed, as always under checkpointing.
     """
     return SelectivePolicy(PolicyFile.of(plan, budget))
 
 
 class SelectivePolicy:
-    """Called with the path of a module, returns the `context_fn` of that region. The policy itself can also
-    be passed as a `context_fn`; then it finds out from the order of the calls and from their ops which region
-    a call belongs to. If a call runs an op that is not expected (another shape, autocast, eval), nothing is
+    """A call with the path of a module returns the `context_fn` of that region. The policy itself can also be
+    passed as a `context_fn`; then it finds out from the order of the calls and from their ops which region a
+    call belongs to. If a call runs an op that is not expected (another shape, autocast, eval), nothing is
     saved from that op on. Later calls of the region save nothing at all until one of them runs the expected
     ops again."""
 
@@ -144,7 +144,7 @@ class SelectivePolicy:
         return regions[self.next :] + regions[: self.next]
 
     def note_end(self, following) -> None:
-        """Called when the forward of the call is over. Notes whether the forward ran the expected ops. Warns
+        """Called before each rerun of the call. Notes whether the call's forward ran the expected ops. Warns
         the first time that a forward did not."""
         place = following.furthest()
         module = place.region.module

@@ -15,7 +15,7 @@ from .where_from import print_where
 
 
 def wrong(why):
-    """Called for wrong usage or input: prints one line, and ends the command with status 2."""
+    """Prints one line about wrong usage or input, and ends the command with status 2."""
     print(f"rematlas: {str(why).removeprefix('rematlas: ')}", file=sys.stderr)
     raise Told(2)
 

@@ -15,7 +15,7 @@ class WorkingBudget:
     to_come: int = 0  # the part of `bytes` for gradients, optimizer states and outputs that do not exist yet
 
     def of_bytes(self, number: int, to_come: int) -> "WorkingBudget":
-        """Returns the budget with `number` bytes, of which `to_come` more than before are for tensors that do
+        """Returns the budget with `number` bytes instead. `to_come` is added to the bytes for tensors that do
         not exist yet."""
         return dataclasses.replace(self, bytes=number, to_come=self.to_come + to_come)
 
@@ -111,7 +111,7 @@ class LastStep:
     peak_bytes: int | None  # None if it was not measured
     arena_bytes: int
     system_allocations: int
-    originals: int  # in how many steps so far the original had to run the backward
+    originals: int  # the number of steps so far whose backward the original had to run
     why_original: str
     open: int  # the number of open forwards
 

@@ -21,7 +21,8 @@ def original_is_wanted(number):
 
 def gradients_are_taken(number):
     """Called when a backward has updated the parameters or has added to the sums of gradients. Runs the
-    functions in `updates.parts_of_taking`. A function that an interrupt cuts off is run again."""
+    functions in `updates.parts_of_taking`. A function that raises an error, such as an interrupt, is run
+    again."""
     updates = open_forwards[number].owner.updates
     for part in updates.parts_of_taking:
         try:

@@ -59,7 +59,7 @@ class CompiledPlan:
 
     def with_schedule_of(self, data: bytes):
         """Returns a plan of this step with the schedule of another process. `data`: the contents of a plan
-        file of that process. The values of arguments, for example names of process groups, may differ."""
+        file of that process. The graphs may differ in the values of arguments, such as names of process groups."""
         with in_file(data) as path:
             return CompiledPlan(self.made.with_schedule_of(str(path)))
 

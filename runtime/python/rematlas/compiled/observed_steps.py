@@ -47,7 +47,7 @@ class StepRecording:
         return self.made.begin()
 
     end = passed_on("end")  # takes the output tensors
-    # Takes for each output tensor whether it gets a gradient. If it takes no values, all output tensors do.
+    # Takes for each output tensor whether it gets a gradient. An empty list stands for all output tensors.
     run_backward = passed_on("run_backward")
     abandon = passed_on("abandon")
     refuse = passed_on("refuse")  # takes the reason

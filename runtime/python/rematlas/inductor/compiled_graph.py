@@ -180,8 +180,8 @@ class BudgetedGraph:
         return self.step_bytes(self.alone.forward, self.alone.backward)
 
     def cut_plainly(self, budget=None) -> Cut:
-        """Cuts the graph without checkpoints as torch.compile alone does. If `budget` is given and the peak
-        is within it, both graphs are also compiled."""
+        """Ignores checkpoints, and cuts the graph as torch.compile alone does. If `budget` is given and the
+        peak is within it, both graphs are also compiled."""
         if self.plain is None:
             self.plain = self.lowered(self.plain_modules, budget)
         return self.plain

@@ -62,7 +62,7 @@ class BudgetedStep:
         self.caller = None  # the thread in which a measured call is running
         self.record = ""  # the key of the StepRecord next to torch's cache
         self.calls = 0
-        self.is_measured = False  # the peak of this step counts: no kernels are measured or compiled in it
+        self.is_measured = False  # the present step compiles and times no kernels, so its peak counts
         self.is_told = False  # the log already has a warning about a peak above the budget
 
     def compile(self, way):
@@ -403,8 +403,8 @@ def bytes_of_arguments(args, kwargs, device) -> int:
 
 def without_frames(error):
     """Returns the error without the frames of torch's compilers and of the step, which would hold the step's
-    tensors as long as the error exists. The caller must raise it outside of any `except`: there Python would
-    link it to the error that has these frames."""
+    tensors as long as the error exists. The caller must raise it outside of any `except`. Within an `except`,
+    Python would link it to the error that has these frames."""
     error.__context__ = error.__cause__ = None
     return error.with_traceback(None)
 

@@ -16,7 +16,7 @@ class TextMemory:
     end_bytes: int  # bytes allocated when the graph returns, minus the arguments that it has dropped
     # names of the buffers that get new memory instead of the memory of a dead buffer
     allocated: tuple[str, ...] = ()
-    larger: tuple["TextMemory", ...] = ()  # the memory for larger sizes, see larger_sizes
+    larger: tuple["TextMemory", ...] = ()  # the memory for larger sizes, see larger_sizes.py
 
 
 class Storage:

@@ -22,7 +22,7 @@ from .node_order import output_of
 PLANNED = "rematlas_planned"  # key in the metadata of a graph's output node
 IN_MEMORY = "rematlas_in_memory"  # key in the metadata of a node
 SMALL_BYTES = 1 << 16
-LARGE_SHARE = 16  # a freed tensor is large if it has more than 1/16 of the largest tensor's bytes
+LARGE_SHARE = 16  # a large tensor has more than SMALL_BYTES and 1/16 of the largest tensor's bytes
 NEAR = 4  # kernels that are at most this many places apart in the plan may still be fused
 largest_bytes = weakref.WeakKeyDictionary()  # by lowered graph: the bytes of its largest tensor
 

@@ -85,8 +85,8 @@ def lays_channels_last(module: fx.GraphModule) -> bool:
 
 
 def without_caches():
-    """Returns a context in which torch does not use its caches. So it compiles each graph, and asks how to
-    cut it."""
+    """Returns a context in which torch does not use its caches. So torch compiles each graph, and asks the
+    partitioner to cut it."""
     stack = contextlib.ExitStack()
     stack.enter_context(inductor_config.patch(fx_graph_cache=False, fx_graph_remote_cache=False))
     stack.enter_context(functorch_config.patch(enable_autograd_cache=False))

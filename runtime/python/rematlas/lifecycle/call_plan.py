@@ -156,8 +156,8 @@ class CallPlan:
         return fits and not owner.fallback.has_not_fitted_together(owner.several)
 
     def fits_perhaps(self, call):
-        """Says whether a step of the original fits that perhaps runs other ops than the recorded steps; None
-        if that is not known. Such a step can be open together with other steps, so once a step did not fit,
+        """Says whether a step of the original fits even if it runs other ops than the recorded steps; None if
+        this is not known. Such a step can be open together with other steps, so once a step did not fit,
         the answer is always False."""
         fits = self.fits(call)
         if fits is False or self.owner.fallback.has_not_fitted:
@@ -225,7 +225,7 @@ class CallPlan:
         self.reason = why
         self.plan, self.open_steps, self.plans_by_use = None, [], {}
         self.state = Refused(self, room)
-        # The message is about steps of this kind that do not fit: from now on, eviction runs them.
+        # If the bytes of a step are known, the message is about steps that do not fit: eviction runs them.
         self.owner.refusals.tell(why, error, False if self.original.bytes else None)
 
     def begin_planning(self, first, second) -> None:

@@ -198,7 +198,7 @@ class Twin:
             returned = Returned(template, sources, kept, made)
             found = Recorded(recording, returned, counted=counted)
             found.used = self.end(recording, tensors, further)
-            # views among these variables hold the graph, and with it the saved tensors
+            # views among these variables hold the autograd graph, and with it the saved tensors
             del output, tensors, further, given
             if is_known and not recording.refusal():
                 self.check_step(found)

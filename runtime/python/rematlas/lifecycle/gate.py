@@ -9,7 +9,7 @@ There are six lists of checks:
 - OF_KINDS asks what the forwards of a kind of call share with other forwards.
 - OF_PLANS asks whether the training's forwards usually share sums of gradients.
 - OF_UNCOMPARED_PLANS asks for the origin of a plan that was not compared with the original.
-- OF_PLANNED_STEPS asks which forwards are open when a planned step begins.
+- OF_PLANNED_STEPS asks whether a planned step shares sums or casts with forwards that are open.
 
 No check can find out whether the plan computes the same bits. A comparison with the original does that, in
 the first steps that have room for plan and original (comparing.py).
@@ -134,8 +134,8 @@ class Sharing:
         self.quiet = 0  # how many forwards in a row, up to the newest, shared no sums
 
     def note(self, sums_now, casts_now) -> None:
-        """Called when a forward begins. `sums_now`: open forwards were released to autograd because of their
-        sums. `casts_now`: the forward shares casts with open forwards, which were also released."""
+        """Called when a forward begins. `sums_now`: open forwards were released to autograd, because they sum
+        gradients or their backward moves buffers. `casts_now`: the forward shares casts with open forwards, which were also released."""
         self.sums_now, self.casts_now = sums_now, casts_now
         self.quiet = 0 if sums_now else self.quiet + 1
         self.count = self.count + sums_now if self.quiet < QUIET else 0

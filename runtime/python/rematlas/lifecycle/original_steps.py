@@ -85,7 +85,7 @@ class OriginalSteps:
             return self.form.run_original(args, kwargs)
 
     def note_gradients_past_forward(self) -> None:
-        """Called when a parameter gets a gradient, and the module was not called with gradients enabled."""
+        """Called when a parameter gets a gradient although the module was never called in a training step."""
         about = "" if self.options.budget_bytes is None else ", and may go beyond the budget"
         self.refusals.note_left_alone(*past_forward.how_and_advice(), about)
 

@@ -66,7 +66,7 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
         self.sharing = Sharing()
         self.regions = CastRegions()
         self.together = Together(self.name)
-        self.plans_that_move_buffers = []  # plans whose backward moves buffers: no forward may come before it
+        self.plans_that_move_buffers = []  # no further forward may begin before the backward of these plans
         self.replayed = 0  # steps that plans ran
         self.original = 0  # steps that the original ran
         self.original_backwards = 0  # planned forwards for whose backward the original had to run again

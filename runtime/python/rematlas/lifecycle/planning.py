@@ -100,7 +100,8 @@ class Planning(Unplanned):
 
     def receive(self, shared) -> None:
         """Takes the plan of the leading rank. If that rank has refused the step, this rank refuses it, too.
-        If no plan comes, or the plan does not fit here, this rank plans alone."""
+        If no plan comes, or the plan does not fit here, this rank plans alone, or refuses the step if the
+        ranks exchange data in it."""
         owner, call_plan, plan = self.owner, self.call_plan, self.call_plan.plan
         found = shared.received(plan.compiled)
         if isinstance(found, str):

@@ -92,7 +92,7 @@ class StepPlan:
 
     def __init__(self, compiled, returned, *, sums, other_bytes, frames, used=None):
         self.compiled = compiled
-        self.recorded = compiled  # as this process recorded the step, for the next solve
+        self.recorded = compiled  # the plan of this process, for a new solve, see `be_shared_anew`
         self.returned = returned
         self.is_one_output = (
             not (returned.kept or returned.effects or returned.dtensors)

@@ -43,7 +43,7 @@ class Course(enum.IntEnum):
     UNCOMPARED = 3  # the plan runs, and this rank cannot compare it in this step
     COMPARED = 4  # the plan runs beside the original, because comparisons are missing
     PLANNED = 5  # the plan runs, alone or beside the original
-    UNEQUAL = 6  # of all ranks together: each has a plan, but not the same one
+    UNEQUAL = 6  # only as a common result: each rank has a plan, but not the same one
 
 
 COUNTED = (Course.ORIGINAL, Course.RECORDED, Course.UNCOMPARED, Course.COMPARED, Course.PLANNED)
@@ -117,9 +117,9 @@ class Together:
         return ranks.Shared(self.key, plan, json.dumps([*asked, frames, *more]), seconds, options.solver)
 
     def keeps_from_plan(self, call_plan, call) -> bool | None:
-        """Called before each forward, when this rank has decided which course it can take. Says whether this
-        rank must run the original although it has a plan or would record the step, because another rank
-        cannot do so. If a rank refuses the step, all ranks refuse it. If the plan is too large on one rank,
+        """Called before each forward, when this rank has decided which course it can take. Says whether
+        another rank makes this rank run the original, although this rank has a plan or would record the
+        step. If a rank refuses the step, all ranks refuse it. If the plan is too large on one rank,
         all ranks make a smaller one; the result is then None, and the ranks must agree again."""
         mine = call_plan.state.course(call)
         plan = call_plan.plan.digest() if mine > Course.RECORDED else ""

@@ -63,8 +63,8 @@ def with_node(args, kwargs):
 
 class GroupInStep:
     """A group of parameters in one step of the own form. `group`: an FSDPParamGroup. `shards`: the parts of
-    its parameters on this rank, made by `Part` where they are trained. `storages`: while the forward of the
-    module runs, (group, position of the whole) by the storage of each whole."""
+    its parameters on this rank; those of trained parameters are results of `Part`. `storages`: while the
+    forward of the module runs, (group, position of the whole) by the storage of each whole."""
 
     def __init__(self, group, shards, storages, histories):
         self.group = group
@@ -193,7 +193,7 @@ class GroupInStep:
         """Returns the wholes in the backward. They are gathered for the first caller, and kept until the
         gradients of the group are reduced."""
         if self.again is None:
-            with torch.enable_grad():  # so a recording takes the ops for repeated ops of the forward
+            with torch.enable_grad():  # so a recording sees the ops as reruns of the forward's ops
                 self.again = self.gather(self.detached_shards())
         return self.again
 
@@ -260,7 +260,7 @@ def expect_gradients(tensor, dtype) -> None:
 
 
 def is_backward(begun_in: int) -> bool:
-    """Says whether the code runs within a backward other than `begun_in`. A module's forward there is a
-    checkpoint's rerun. `begun_in`: the backward within which the forward of the step began (the original runs
-    a planned step again there); -1 if there is none."""
+    """Says whether the code runs within a backward other than `begun_in`. In such a backward, a module's
+    forward is a checkpoint's rerun. `begun_in`: the id of the backward within which the forward of the step
+    began, because the original runs a planned step again; -1 if it began outside of any backward."""
     return torch._C._current_graph_task_id() != begun_in

@@ -122,8 +122,8 @@ class ConsumedStep:
         self.raise_fault()
 
     def change_since_backward(self) -> str:
-        """Says what the program has changed after the plan read it, if the optimizer's own updates would
-        therefore be others; empty if nothing."""
+        """Returns a change by the program since the forward that would make the optimizer's own updates
+        differ from those of the plan; empty if there is none."""
         if self.rule.options() != self.options_read:
             return (
                 "options of the optimizer (lr, ...) were changed between the forward and optimizer.step():"

@@ -117,8 +117,8 @@ class Endings:
         return step_plan.endings[role]
 
     def prepare(self, context, step_plan, role, groups, makes_missing) -> str:
-        """Binds the ending. Returns why the ending cannot run; empty if it can. If the ending does not fit in
-        memory beside the other tensors on the device any more, drops it. The caller then plans a new ending:
+        """Binds the ending. Returns why the ending cannot run; empty if it can. If the ending no
+        longer fits beside the other tensors on the device, drops it. The caller then plans a new ending:
         for this step if the step has no other plan, otherwise for the next step. Raises NoEnding."""
         ending = step_plan.endings[role]
         why = ending.settle(context.options.solver)

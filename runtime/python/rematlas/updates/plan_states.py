@@ -124,8 +124,8 @@ class PlanStates:
             self.sums[id(parameter)] = tensor
 
     def can_be_sum(self, parameter) -> bool:
-        """Says whether the parameter has a gradient that has the parameter's layout and shares memory with no
-        other tensor."""
+        """Says whether the parameter has a gradient that has the parameter's type, device and layout, and
+        that fills its storage. Returns False if the weights are on the host."""
         gradient = parameter.grad
         if gradient is None or type(gradient) is not torch.Tensor or self.copies.moves_weights:
             return False

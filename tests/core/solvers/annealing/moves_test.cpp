@@ -9,8 +9,8 @@
 namespace rematlas::annealing {
 namespace {
 
-/// Ops 0 to n - 1. Op i makes tensor i and reads the tensors of the ops in `reads[i]`. The last op makes the
-/// result.
+/// Returns a graph in which op i makes tensor i and reads the tensors of the ops in `reads[i]`. The last op
+/// makes the result.
 Graph graph_of(const std::vector<std::vector<int>>& reads) {
     Graph graph;
     for (const std::vector<int>& inputs : reads) {

@@ -16,11 +16,13 @@
 namespace rematlas::annealing {
 namespace {
 
-/// The state of a run sequence with its gaps, in a form that does not depend on how the state was reached.
+/// The state of a run sequence with the gaps in which tensors are away (run_profile.h). Equal states have
+/// equal snapshots, however they were reached.
 struct Snapshot {
     RunSequence runs;
     std::vector<std::array<std::int64_t, 4>>
-        aways;  ///< tensor, place of the use that ends the gap, places of the runs that the gap covers
+        aways;  ///< tensor; place of the use that ends the gap; places of the first run without the tensor
+                ///< and of the first run with it again (-1 for both: no run is without the tensor)
     std::vector<std::int64_t> memory;
     std::int64_t time = 0, copied = 0, excess = 0;
     bool operator==(const Snapshot&) const = default;
@@ -127,8 +129,8 @@ void expect_played_as_told(const Graph& graph, const CopyGraph& copy_graph, cons
     }
 }
 
-/// Sets the gaps of the state. `profile` must be newly made from the runs of the state; its runs are numbered
-/// from 1.
+/// Sets the gaps of the state in `profile`, which must be newly made from the runs of the state. The profile
+/// numbers its runs from 1.
 void send_away(RunProfile& profile, const CopyState& state) {
     for (const auto& [tensor, use] : state.aways)
         profile.set_away(tensor,
@@ -227,8 +229,8 @@ TEST(CopyModel, MovesInEqualBlocksAreTakenBackToo) {
     EXPECT_GT(played.gone, 100);
 }
 
-/// The gaps in ascending order. Each gap: the tensor, the op whose run ends the gap (-1 for the end of the
-/// step), and the index of this run among the op's runs.
+/// Returns the gaps in ascending order. A gap has three numbers: the tensor, the op whose run ends the gap
+/// (-1 for the end of the step), and the index of this run among the op's runs.
 std::vector<std::array<std::int32_t, 3>> gaps_of(const CopyState& state) {
     std::vector<std::array<std::int32_t, 3>> gaps;
     for (const auto& [tensor, use] : state.aways) {
@@ -280,7 +282,8 @@ TEST(CopyModel, WhatActivationsAloneComeToIsTheSameWhereMoreMayLeave) {
         const Result<Simulation> before = play(some, profile, copies), now = play(all, same, same_copies);
         if (!before || !now) continue;
         ++played;
-        // `all` makes updates as early as possible, so memory that updates free is free earlier.
+        // If all tensors may leave, updates run as early as possible. So the memory that updates free is free
+        // earlier.
         EXPECT_LE(now->peak, before->peak) << "seed " << seed;
     }
     EXPECT_GT(gaps, 100U);

@@ -177,7 +177,7 @@ TEST(LeastPeakWithin, EndsAsSoonAsTheBudgetIsDecided) {
                 EXPECT_GE(none.bound, least.bound) << "seed " << seed;
                 EXPECT_LE(none.bound, none.peak) << "seed " << seed;
                 ++refused;
-            }  // an answer without a schedule: the starting schedule is not in the class
+            }  // otherwise the answer is a starting schedule that is not in the class
         }
     }
     EXPECT_GE(refused, 10 * static_cast<int>(milp_libraries().size()));

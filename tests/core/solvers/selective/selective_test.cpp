@@ -36,8 +36,8 @@ Graph step_of_modules(std::uint64_t seed) {
     return graph;
 }
 
-/// Computes time and peak of a choice directly from the rules. At a moment, a value is held if it was made
-/// before and is read later, or if it belongs to a region whose backward is not finished.
+/// Computes time and peak of a choice directly from the rules. A value is held from its making to its last
+/// read. An input of a region is held until the region's backward is finished.
 struct PlainStep {
     const Graph& graph;
     const FlatGraph& flat;
