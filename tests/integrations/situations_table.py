@@ -189,7 +189,6 @@ def kept(training: Training, budget: int) -> str:
 def row_of(entry: Entry) -> dict:
     from rematlas.library import ops
 
-    before = ops.counted_bytes()
     first = train(entry.build())
     gc.collect()
     before = ops.counted_bytes()

@@ -171,6 +171,13 @@ void seen(const Clock& clock, double time) {
     state().host_time = std::max(state().host_time, time);
 }
 
+/// Runs the work of a stream, and the work of other streams that the stream has been told to wait for.
+void finish(Stream& stream) {
+    run_through({&stream, stream.submitted});
+    for (const Need& need : std::exchange(stream.needs, {})) run_through(need);
+    seen(stream.clock, stream.time);
+}
+
 void check_races(History& history, const Work& work, const Stream& stream, const Clock& clock) {
     if (const auto race = history.note(work.accesses, stream.number, clock, work.name)) report_race(*race);
 }
@@ -260,9 +267,7 @@ cudaError_t synchronize_stream(cudaStream_t handle) {
         stream.capture->spoiled = true;
         return cudaErrorStreamCaptureUnsupported;
     }
-    run_through({&stream, stream.submitted});
-    for (const Need& need : std::exchange(stream.needs, {})) run_through(need);
-    seen(stream.clock, stream.time);
+    finish(stream);
     return state().failed;
 }
 
@@ -271,8 +276,7 @@ cudaError_t synchronize_device() {
     if (const cudaError_t error = unsafe_call(); error != cudaSuccess) return error;
     for (const auto& stream : state().streams) {
         if (stream->device != this_device || stream->capture) continue;
-        run_through({stream.get(), stream->submitted});
-        seen(stream->clock, stream->time);
+        finish(*stream);
     }
     return state().failed;
 }

@@ -24,7 +24,7 @@ struct DeviceMemory {
 
 struct Memory {
     std::mutex mutex;
-    std::array<DeviceMemory, 8> devices;
+    std::array<DeviceMemory, most_devices> devices;
     std::map<std::uintptr_t, std::size_t> allocated;  ///< bytes by address, from device_allocate
     std::map<std::uintptr_t, std::size_t> pinned;     ///< bytes of allocated or registered host memory, by
                                                       ///< address
@@ -106,6 +106,10 @@ cudaError_t device_allocate(void** data, std::size_t bytes) {
     const std::size_t taken = whole_pages(bytes);
     if (!take_pages(current_device(), static_cast<std::int64_t>(taken))) return cudaErrorMemoryAllocation;
     const std::uintptr_t at = reserve_addresses(taken);
+    if (at == 0) {
+        return_pages(current_device(), static_cast<std::int64_t>(taken));
+        return cudaErrorMemoryAllocation;
+    }
     put_pages(at, taken);
     std::lock_guard lock(memory().mutex);
     memory().allocated[at] = taken;

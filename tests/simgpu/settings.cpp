@@ -20,6 +20,10 @@ Settings from_environment() {
             value = static_cast<std::decay_t<decltype(value)>>(std::atof(text));
     };
     number("SIMGPU_DEVICES", made.devices);
+    if (made.devices < 1 || made.devices > most_devices) {
+        std::fprintf(stderr, "simgpu: SIMGPU_DEVICES=%d: expected 1 to %d\n", made.devices, most_devices);
+        std::_Exit(2);
+    }
     number("SIMGPU_MEMORY", made.memory);
     number("SIMGPU_CONTEXT", made.context);
     number("SIMGPU_SMS", made.multiprocessors);

@@ -8,10 +8,12 @@
 
 namespace simgpu {
 
+constexpr int most_devices = 8;
+
 struct Settings {
     Order order = Order::eager;  ///< SIMGPU_ORDER: eager, lazy, seeded:NUMBER
     std::uint64_t seed = 0;
-    int devices = 1;  ///< SIMGPU_DEVICES, at most 8
+    int devices = 1;  ///< SIMGPU_DEVICES, at most `most_devices`
     std::int64_t memory =
         8LL << 30;  ///< SIMGPU_MEMORY: bytes of each device, including the bytes of its context
     std::int64_t context = 64LL << 20;  ///< SIMGPU_CONTEXT: bytes of a context
