@@ -28,6 +28,7 @@ import torch  # noqa: E402
 from torch import nn  # noqa: E402
 
 import rematlas  # noqa: E402
+from memory import resident, slope  # noqa: E402
 
 WIDTH, BATCH = 16, 64
 
@@ -61,20 +62,6 @@ class Model(nn.Module):
                 raise Raised
             x = layer(x)
         return x
-
-
-def resident() -> int:
-    """Returns the resident memory of the process in bytes."""
-    pages = pathlib.Path("/proc/self/statm").read_text().split()[1]
-    return int(pages) * 4096
-
-
-def slope(values, distance) -> float:
-    """Returns the slope of the least-squares line through values that are `distance` steps apart."""
-    count = len(values)
-    middle, mean = (count - 1) / 2, sum(values) / count
-    above = sum((i - middle) * (value - mean) for i, value in enumerate(values))
-    return above / sum((i - middle) ** 2 for i in range(count)) / distance
 
 
 class Side:

@@ -1,6 +1,6 @@
 // Plays a user who clicks, types, drags and turns the wheel at random places. The program must not crash, and
 // all its places must give the same answer to a question. REMATLAS_EVENTS sets the number of events for each
-// graph.
+// graph, and REMATLAS_SEED the seed of the random choices.
 #include <gtest/gtest.h>
 
 #include <QAbstractButton>
@@ -25,11 +25,12 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr int events_by_default = 250, events_between_looks = 25;
+constexpr int events_between_looks = 25;
 
-int events_wanted() {
-    const int asked = qEnvironmentVariableIntValue("REMATLAS_EVENTS");
-    return asked > 0 ? asked : events_by_default;
+/// Returns the value of an environment variable that is a positive number, else `otherwise`.
+int asked_for(const char* variable, int otherwise) {
+    const int asked = qEnvironmentVariableIntValue(variable);
+    return asked > 0 ? asked : otherwise;
 }
 
 /// Answers each menu and dialog that opens: triggers a random item of a menu, or closes the menu or dialog.
@@ -160,7 +161,8 @@ class RandomWalks : public Windows {
     void walk(const QString& graph) {
         open(graph);
         const Answers answers(random);
-        for (int event = 0; event < events_wanted(); ++event) {
+        const int events = asked_for("REMATLAS_EVENTS", 250);
+        for (int event = 0; event < events; ++event) {
             one_event();
             process_events();
             if (event % events_between_looks != 0) continue;
@@ -176,7 +178,7 @@ class RandomWalks : public Windows {
         ASSERT_TRUE(eventually([&] { return idle(); }));
     }
 
-    std::mt19937 random{17};
+    std::mt19937 random{static_cast<unsigned>(asked_for("REMATLAS_SEED", 17))};
 };
 
 TEST_F(RandomWalks, OverAChainFindNoTwoFigures) {
