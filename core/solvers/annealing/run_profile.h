@@ -165,7 +165,7 @@ class RunProfile {
         std::int32_t op;  ///< op of the removed run; -1 if the run was inserted
         Node successor;
     };
-    /// The position of a run. A range of runs does not include its last position.
+    /// The position of a run. A range from one position to another does not include the latter.
     struct Position {
         std::int32_t rank, slot;
     };
