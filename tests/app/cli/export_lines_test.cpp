@@ -34,7 +34,7 @@ class ExportLines : public CommandLine {
         return {};
     }
 
-    /// Runs the text as if it were pasted into a shell that finds the program.
+    /// Runs the text as if it were pasted into a shell. The program's folder is in the shell's PATH.
     Ran paste(const std::string& text) {
         std::ofstream(file("pasted")) << text;
         const std::string folder = std::filesystem::path(REMATLAS_PROGRAM).parent_path().string();

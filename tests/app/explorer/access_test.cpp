@@ -63,7 +63,7 @@ class Access : public Windows {
     }
 };
 
-/// Returns the accessible name of the widget, which a screen reader says.
+/// Returns the name that a screen reader says for the widget.
 QString spoken(QWidget* widget) {
     QAccessibleInterface* face = QAccessible::queryAccessibleInterface(widget);
     return face ? face->text(QAccessible::Name) : QString();

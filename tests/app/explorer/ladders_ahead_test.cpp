@@ -135,7 +135,7 @@ TEST_F(LookAhead, TheBlockThatIsExpectedIsMadeAheadToo) {
         if (!item.run.empty() && item.phase != Phase::backward)
             run = item.run.front(), last = item.run.back();
     ASSERT_TRUE(run.valid());
-    expand(run);  // shows the blocks one by one: more blocks than ladders are made ahead
+    expand(run);  // shows the blocks one by one; there are more of them than ladders are made in advance
     ASSERT_TRUE(eventually([&] { return !controller.ahead().running(); }));
     const int before = made_ahead;
     controller.expect(last);

@@ -110,7 +110,7 @@ QStringList empty_buttons(const QWidget& window) {
     return empty;
 }
 
-/// Returns the tab bars of docks that are cut off or covered, or that cut off the titles of their tabs.
+/// Returns the tab bars that are cut off, that are covered, or that cut off the titles of their tabs.
 QStringList cut_tab_bars(const MainWindow& window) {
     QStringList cut;
     for (const QTabBar* bar : window.findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {

@@ -83,8 +83,8 @@ class TimedSearch {
     /// negative time of the state, and the state. Of entries with equal bounds, the latest state comes first.
     using Entry = std::tuple<std::int64_t, std::int64_t, TimedState>;
 
-    /// Returns all choices of homes for residents: device, host, or both. A choice has the residents on the
-    /// device and the residents on the host.
+    /// Returns all choices of homes for residents: device, host, or both. A choice is a pair of sets: the
+    /// residents with a home on the device, and those with a home on the host.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> all_homes() const {
         std::vector<std::pair<std::uint32_t, std::uint32_t>> homes{{0, 0}};
         for (TensorId t : graph_.tensors.ids()) {
