@@ -336,10 +336,10 @@ class SweepRun {
         return all;
     }
 
-    /// Removes the smallest samples, so that no new budget is chosen among them. If weights must stay on the
-    /// device, these are the samples below the least peak of all schedules found. If weights may be
-    /// offloaded, these are the samples below the largest budget that is below this peak and at which nothing
-    /// was found.
+    /// Removes the samples with the smallest budgets, so that no new budget is chosen among them. If weights
+    /// must stay on the device, removes the samples below the least peak of all schedules found. If weights
+    /// may be offloaded, keeps one more sample: the one with the largest budget that is below this peak and
+    /// has no schedule. Removes the samples below it.
     void forget_too_small(const Copies& kind, std::vector<CurveSample>& samples) const {
         std::optional<Bytes> smallest;
         for (const CurveSample& sample : samples)

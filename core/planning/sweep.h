@@ -42,8 +42,10 @@ struct Sweep {
     Pins pins = {};  ///< all schedules obey these pins; bounds hold for all schedules that obey them
 };
 
-/// How budgets are chosen if the options do not name them. They are at most the peak without recomputation,
-/// and at least the smallest budget that was found feasible, or less if weights may be offloaded.
+/// How budgets are chosen if the options do not name them. The largest budget is the peak without
+/// recomputation. The smallest budget is the least peak that a short search finds. If the search finds no
+/// smaller peak than the one without recomputation, or if weights may be offloaded, the smallest budget is a
+/// proven lower bound on the peak.
 enum class Spacing {
     even,   ///< equal distances
     curve,  ///< each budget is in the interval where least is known about the curve (curve_budgets.h)
