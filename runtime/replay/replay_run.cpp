@@ -340,8 +340,8 @@ void ReplayRun::count_back(OpId op) {
 }
 
 /// Called after an error. Leaves generator, counters and buffers as the original would have them just before
-/// the op that failed in its first run, or else before the next op that has not run here. Does nothing in the
-/// backward, or if buffers have been updated already.
+/// a certain op: the op that failed, if it failed in its first run; otherwise the next op of the schedule
+/// that has not run yet. Does nothing in the backward, or if buffers have been updated already.
 void ReplayRun::leave_as_original() {
     const bool within = std::exchange(in_kernel_, false);
     const bool in_second_half = !plan->parts.empty() && at_ >= plan->loss_step;

@@ -195,8 +195,8 @@ class Scheduler {
     }
 
     /// Makes the queue's next work begin when `works` are done and compute has reached the position `moment`.
-    /// The queue waits only for the last of each other queue's works, because a queue does its work in order.
-    /// A wait that another wait implies is left out.
+    /// Of the `works` of one other queue, only the last is waited for, because a queue does its work in
+    /// order. A wait that another wait implies is left out.
     void after(CopyQueue queue, const std::vector<int>& works, std::int64_t moment = -1) {
         std::array<int, copy_queue_count> last;
         last.fill(-1);

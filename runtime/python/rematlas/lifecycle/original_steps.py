@@ -1,4 +1,4 @@
-"""How the original runs the steps of a module that no plan runs."""
+"""Runs by the original those steps of a module that no plan runs."""
 
 import contextlib
 import logging
@@ -116,7 +116,8 @@ class OriginalSteps:
         self.note_original(why)
 
     def leave_plan_in_backward(self, plan, why) -> None:
-        """Called when the original runs a step again whose forward the plan has run."""
+        """Called when the plan has run a step's forward but not its backward. The original then runs the step
+        again."""
         self.together.leave_plan(why)
         if self.updates is not None:
             self.updates.note_original()

@@ -140,8 +140,9 @@ class AnyHead:
 
 
 def states_of_generators(device) -> list:
-    """Returns the states of torch's generators as bytes. They are read directly from memory, because any op
-    on these tensors would become an op of the step, and their values differ in each step."""
+    """Returns the states of torch's generators as bytes. The bytes are read directly from the memory of the
+    state tensors. An op that reads these tensors would become an op of the step, although their values differ
+    in each step."""
     states = [torch.get_rng_state()]
     if device.type == "cuda" and torch.cuda.is_initialized():
         if torch.cuda.is_current_stream_capturing():

@@ -30,7 +30,7 @@ class NoEnding(Exception):
 
 
 class Ending:
-    """A plan of a step that takes the gradients itself, for one role (see Role)."""
+    """An ending (see the top of this file) for one Role."""
 
     def __init__(self, plan, text, fixed, other_bytes):
         self.plan = plan
@@ -86,8 +86,8 @@ class Endings:
         self.states = states
 
     def find(self, context, step_plan, role, makes_missing):
-        """Returns the ending for the role, ready to run, and an empty text. If it is not ready yet, returns
-        None and the reason. Raises NoEnding if it cannot be made."""
+        """Returns a pair: the ending for the role, ready to run, and an empty text; or, if the ending is not
+        ready yet, None and the reason. Raises NoEnding if the ending cannot be made."""
         groups, fixed = self.rule.groups(context.parameters())
         ending = step_plan.endings.get(role)
         if ending is None or ending.fixed != fixed:
@@ -138,8 +138,8 @@ class Endings:
         return ""
 
     def other_bytes(self, context, role) -> int:
-        """Returns the bytes of the tensors that belong neither to the step nor to the optimizer's part in its
-        ending."""
+        """Returns the bytes of the tensors that belong neither to the step nor to the optimizer's part of the
+        step."""
         return other_bytes(
             [*context.tensors, *self.states.alive(role, context.tensors)], context.inputs, context.device
         )

@@ -144,8 +144,8 @@ class PlanStates:
         return [version_of(state) for states in kept for state in states if isinstance(state, torch.Tensor)]
 
     def alive(self, role, tensors) -> list:
-        """Returns the tensors of the optimizer's part of the step that exist now. `tensors`: the parameters,
-        whose gradients may serve as sums."""
+        """Returns those tensors of the optimizer's part of the step that already exist. `tensors`: the
+        parameters, whose gradients may serve as sums."""
         states = self.rule.optimizer.state.values() if role is Role.UPDATE else ()
         kept = [state for states in states for state in states.values() if isinstance(state, torch.Tensor)]
         mine = self.rule.parameter_ids() if self.rule.accumulate > 1 else ()
