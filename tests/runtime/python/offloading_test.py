@@ -85,7 +85,7 @@ def budget() -> int:
 
 class Case(unittest.TestCase):
     def setUp(self):
-        gc.collect()  # frees models of other tests, which would count for the budget
+        gc.collect()  # frees models of other tests, because their bytes count in the budget
 
     def model(self, **options):
         torch.manual_seed(0)

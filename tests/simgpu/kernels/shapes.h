@@ -1,5 +1,5 @@
-// The shapes of a kernel's results. A run of the CPU's kernel on zeros finds them. They are kept for each
-// signature.
+// The shapes of a kernel's results. A run of the CPU's kernel on zeros finds them. Calls with the same
+// signature find them only once.
 #pragma once
 
 #include <ATen/core/Generator.h>
