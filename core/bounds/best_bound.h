@@ -38,7 +38,7 @@ struct BestBoundLimits {
     std::stop_token stop{};                                         ///< a stop request is seen within 50 ms
     std::int64_t known = std::numeric_limits<std::int64_t>::max();  ///< time of the best known schedule
                                                                     ///< within the budget
-    /// If false, only bounds are computed that are exact in integer arithmetic and need no library.
+    /// If false, computes only bounds that are exact in integer arithmetic and need no library.
     bool whole = true;
     /// The links, for schedules that may also copy tensors to the host and back. The class of the bound is
     /// then `with_copies`.

@@ -32,7 +32,8 @@ std::optional<Partition> partition_from(std::string_view text);
 
 struct PartitionOptions {
     Partition by = Partition::bottom_up;
-    /// The most items in a level: ops of a bottom block, children of any other block.
+    /// The most items of a block: ops of a bottom block (a block without children), or children of any other
+    /// block.
     int most_items = 25;
     bool single_ops = false;      ///< splits bottom blocks further, into single ops
     bool nest_sequences = false;  ///< for `articulation`: also nests long sequences of blocks

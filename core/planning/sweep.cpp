@@ -156,7 +156,7 @@ class SweepRun {
           kinds_(kinds_of(tasks_)),
           smallest_{.peak = keep_all_peak(flat_), .runs = keep_all_sequence(flat_)} {}
 
-    /// Makes the schedule with the smallest known peak, and the search for smaller budgets, obey the pins.
+    /// Applies the pins to the schedule with the smallest known peak, and to the search for smaller budgets.
     /// `step` must be the step under the pins of the options.
     void obey(PinnedStep step) {
         pinned_ = std::move(step);

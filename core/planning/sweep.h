@@ -65,7 +65,7 @@ struct SweepOptions {
     std::vector<Copies> copies = {Copies{}};
 };
 
-/// Called with a curve and the point that was just added to it.
+/// Called with a curve and with the point that was just added to the curve.
 using OnSweepPoint = std::function<void(const SweepCurve&, const SweepPoint&)>;
 
 /// Solves all budgets with all solvers, and checks every schedule. A schedule is also used at other budgets

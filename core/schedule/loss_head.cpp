@@ -155,7 +155,7 @@ class Search {
     }
 
     /// Adds outputs of the caller's loss op to `by_tokens_`. The op makes the gradients of all outputs of the
-    /// model. A gradient is added if `by_tokens_` contains an input of the op with as many bytes.
+    /// model. A gradient is added if the op has an input that is in `by_tokens_` and has as many bytes.
     void join_gradients(const Op& loss) {
         for (const TensorId out : loss.outputs)
             by_tokens_[out] = std::any_of(loss.inputs.begin(), loss.inputs.end(), [&](TensorId in) {
