@@ -18,8 +18,8 @@
 namespace rematlas::explorer {
 namespace {
 
-/// If a view with three lanes is less high than this (pixels), its lanes are narrow, so that enough height is
-/// left for the memory curve.
+/// If the height of a view with three lanes is below this number of pixels, its lanes are narrow, so that
+/// enough height is left for the memory curve.
 constexpr int low_view = 250;
 constexpr int more_a_lane = 60;  ///< each lane after the third raises `low_view` by this (pixels)
 
