@@ -63,8 +63,8 @@ TEST_F(OpenByKeys, AnAbsolutePathUnderTheHomeFolderIsOpened) {
     }
 }
 
-/// While a path is typed, Qt selects the folders of this path. If the text field loses the focus meanwhile,
-/// one of these folders stays selected.
+/// While a path is typed, Qt selects the folders of this path in the list, one after the other. If the text
+/// field loses the focus too early, one of these folders stays selected.
 TEST_F(OpenByKeys, AFolderOnTheWayThatStaysSelectedDoesNotTakeThePlaceOfThePath) {
     QDir(folder.path()).mkpath("models");
     const QString graph = write_chain(folder, 4, "models/chain");

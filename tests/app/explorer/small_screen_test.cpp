@@ -1,5 +1,5 @@
-// Tests the window at 800x600 pixels: at its first start, and at a second start with the settings that were
-// stored.
+// Tests the window at 800x600 pixels: at its first start, and at a second start with the settings that the
+// first one stored.
 #include <QAbstractButton>
 #include <QApplication>
 #include <QHeaderView>

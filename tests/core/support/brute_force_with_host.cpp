@@ -27,7 +27,8 @@ struct TimedState {
     std::int64_t to_host = 0, to_device = 0, host_ops = 0;  ///< times until the queues are free
     std::array<std::int32_t, 12> arrives{}, on_host{};      ///< per tensor: time until the copy has arrived
     std::array<std::int32_t, 12> used_there{},
-        new_there{};  ///< per tensor: time until host ops that read it, or that write it, are done
+        new_there{};  ///< per tensor: time until the host ops that read it are done; the same for host ops
+                      ///< that write it
     auto operator<=>(const TimedState&) const = default;
 
     TimedState later(std::int64_t time) const {

@@ -188,7 +188,8 @@ def direct_preferences():
 
 @situation("grouped_policy")
 def grouped_policy():
-    """GRPO as in trl: the model itself generates texts, which are then rewarded within their groups."""
+    """GRPO as in trl: the model itself generates a group of texts for each prompt. The reward of a text is
+    relative to its group."""
     model = gpt2()
     optimizer = adamw(model)
 

@@ -76,8 +76,8 @@ struct Played {
     int states = 0, refused = 0, timed = 0, gone = 0, on_host = 0;
 };
 
-/// Says whether a run needs a value from before an update that has already run. Such a profile is not a valid
-/// schedule, and must exceed every budget.
+/// Says whether some run of the profile needs the value that a tensor had before an update that has already
+/// run. A profile with such a run is not a valid schedule, and must exceed every budget.
 bool keeps_what_was_updated(const CopyGraph& graph, const RunProfile& profile) {
     for (int op = 0; op < graph.real_ops; ++op) {
         const auto pairs = graph.flat.inplace_pairs(op);

@@ -55,8 +55,8 @@ TEST(LeastPeakWithin, IsAtMostThatOfTheClassAndItsBoundsHold) {
     EXPECT_GE(smaller, 30 * libraries);
 }
 
-/// Compares the bound with the integer program that minimizes the time, on larger graphs. If the budget is
-/// one byte less than the bound, the least time must exceed the limit.
+/// Compares the bound on the peak with the integer program that minimizes the time, on larger graphs. If the
+/// budget is one byte less than the bound, the least time must exceed the limit on the time.
 TEST(LeastPeakWithin, AgreesWithTheProgrammeThatMinimizesTheTime) {
     int compared = 0;
     for (std::uint64_t seed = 1; seed <= 24; ++seed) {
