@@ -278,8 +278,8 @@ class ViewBuilder {
         view_.pairs.erase(std::unique(view_.pairs.begin(), view_.pairs.end()), view_.pairs.end());
     }
 
-    /// Says, by tensor, whether the tensor is the new value of a buffer. Such tensors are inputs of the loss
-    /// op, which waits for them but does not read them.
+    /// Says for each tensor whether it is the new value of a buffer. Such tensors are inputs of the loss op,
+    /// which waits for them but does not read them.
     std::vector<char> new_states() const {
         std::vector<char> found(graph_.tensors.size(), 0);
         for (const Op& op : graph_.ops) {

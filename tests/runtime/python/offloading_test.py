@@ -1,5 +1,6 @@
-"""Calls under saved tensor hooks that only move tensors are planned. The plan runs the module's forward
-without the hooks; steps that no plan runs stay under the hooks. (traps_offloading.py compares the bits.)"""
+"""Some saved tensor hooks only move tensors. Calls under such hooks are planned. The plan runs the module's
+forward without the hooks; steps that no plan runs stay under the hooks. (traps_offloading.py compares the
+bits.)"""
 
 import contextlib
 import gc
