@@ -12,8 +12,8 @@
 namespace rematlas {
 namespace {
 
-/// A step ends after this many calls at the latest; otherwise the books of a program that never runs a
-/// backward would grow for ever.
+/// A step ends after this many calls at the latest. Without this limit, the books of a program that never
+/// runs a backward would grow for ever.
 constexpr std::int64_t most_calls_a_step = 50'000;
 
 /// If the call only reads an operand on another device, and the operand is at most this large, a copy of the

@@ -157,8 +157,9 @@ def first_unknown():
 
 @contextlib.contextmanager
 def only(stack):
-    """A context in which the hooks in `stack` are in force, and no others. At the end, the former hooks are
-    in force again, and also the hooks that were pushed within the context and not popped."""
+    """A context in which the hooks in `stack` are in force, and no others. At the end, the hooks from
+    before the context are in force again, and above them the hooks that were pushed within the context and
+    not popped."""
     around = take_all()
     push(stack)
     try:

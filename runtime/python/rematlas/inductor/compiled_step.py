@@ -293,8 +293,8 @@ class BudgetedStep:
 
     def is_cut_anew(self) -> bool:
         """Chooses the cuts of all graphs together if a whole step has been measured. Returns whether the
-        graphs are compiled again. If no cuts keep the budget, raises Infeasible before the step has been
-        compiled anew for the first time; later, training goes on with the present graphs."""
+        graphs are compiled again. If no cuts keep the budget, raises Infeasible. But if `call_anew` has
+        compiled the step before, training goes on with the present graphs instead."""
         if self.measured is None:
             return False
         decisions, refusal, measured = [], None, self.measured

@@ -1,8 +1,8 @@
 """Makes inductor follow the plan when it lowers a graph. This file uses private parts of torch.
 
 A plan says which tensors are written to memory, in which order kernels run, and when tensors are freed.
-Inductor deviates from each of these if that saves a kernel or an allocation. For graphs without a plan
-nothing changes.
+By itself, inductor would deviate from all this where that saves a kernel or an allocation. For graphs without
+a plan nothing changes.
 """
 
 import weakref

@@ -188,7 +188,7 @@ class StepOfGraphs:
 
     def peaks(self, cuts) -> list[int]:
         """Returns for each graph the peak bytes over its forward, its backward, and the eager code before
-        each of these."""
+        each of the two. The peak of the first graph also covers the eager code after the last run."""
         level, peaks = self.start, [0] * len(cuts)
         forward = [(number, cuts[number].forward) for number in self.order]
         backward = [(number, cuts[number].backward) for number in reversed(self.order)]
