@@ -266,9 +266,8 @@ class CallPlan:
         return not why
 
     def bind(self, is_last_try=False) -> None:
-        """Makes the solved plan ready to run. Afterwards the plan is compared with the original, unless the
-        plan is from shapes or has been compared often enough. Both must fit in the budget together, or the
-        step must be able to run under eviction."""
+        """Makes the solved plan ready to run. A plan from real steps is then compared with the original if
+        `verify` asks for it, and if both fit in the budget together or eviction can run the step."""
         owner, plan, answer = self.owner, self.plan, self.answer
         if not self.passes_gate():
             return
