@@ -19,8 +19,9 @@ struct OutputFlags {
     bool shows_progress() const;  ///< true if not quiet, and standard error is a terminal
 };
 
-/// Adds sub-commands. The sub-command that the user chose runs its `body`, and its exit status is stored in
-/// `exit`. `body` returns Exit::success or Exit::negative, or an error, which is printed as one line.
+/// Adds sub-commands with `add`. When the command line names a sub-command, its `body` runs, and `exit` gets
+/// the exit status. `body` returns Exit::success or Exit::negative, or an error, which is printed as one
+/// line.
 struct Commands {
     CLI::App& app;
     Exit& exit;

@@ -34,7 +34,7 @@ class InfeasibleAnswer {
     /// Returns a line on the effect of more copies; empty if no more copies are possible or they would not
     /// help.
     std::string help_of_copies() const;
-    std::string known_to_work() const;  ///< the end of the reason: a budget that is known to work
+    std::string known_to_work() const;  ///< last part of the reason: a budget that is known to work
     nlohmann::json dominant_json() const;
     nlohmann::json known_to_work_json() const;
 

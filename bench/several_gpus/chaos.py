@@ -103,9 +103,9 @@ class Ranks:
 
 
 def follow(lanes, look) -> None:
-    """Works on several lanes at the same time. A lane has a function that starts `Ranks`, and a list of
-    items. `look` gets the `Ranks` and the items: it returns None while the `Ranks` must go on, and otherwise
-    the remaining items."""
+    """Works on several lanes at the same time. A lane is a pair: a function that starts `Ranks` for a list of
+    items, and this list. `look` gets the `Ranks` and the items. It returns None while the `Ranks` must go on.
+    Otherwise it returns the items that remain, and new `Ranks` are started for them."""
     lanes = [[make, items, None] for make, items in lanes if items]
     while lanes:
         for lane in lanes:

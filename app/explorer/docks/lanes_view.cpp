@@ -108,8 +108,8 @@ void LanesView::show_range() {
     emit range_changed();
 }
 
-/// Tells the other views which steps are shown, from the step that runs at the left edge to the last step
-/// that begins within the shown part.
+/// Tells the other views which steps are shown. The first is the step that runs at the left edge. The last is
+/// the last step that begins within the shown part.
 void LanesView::publish_range() {
     const auto& begins = data_.step_begin;
     if (shown().is_all() || begins.empty()) return session_.selection.set_range({});
