@@ -45,9 +45,10 @@ void find_reads_and_writes(const BoundModel& model, ReplayPlan& plan) {
     }
 }
 
-/// Moves ops that update counters, and similar ops, to the front, where the step takes the least memory. Such
-/// ops depend on no other op, so a schedule may put them anywhere, even after the loss. But the original runs
-/// them in its forward.
+/// Moves to the front, where the step takes the least memory, those ops of the forward that update residents,
+/// read only residents and make no tensor, such as ops that update counters. A schedule may put such ops
+/// anywhere, even after the loss, because no other op depends on them. But the original runs them in its
+/// forward.
 void move_counters_first(const BoundModel& model, std::vector<Step>& steps) {
     const auto counts = [&](const Step& step) {
         if (!step.runs()) return false;

@@ -189,8 +189,8 @@ void ReplayRun::run_op(OpId id, bool in_place) {
     overwrites_.end(id, in_place, operands);
 }
 
-/// Runs the collective. If the graph gives the op a queue (Op::collective), later steps wait for the results;
-/// otherwise this function waits for them.
+/// Runs the collective. If the graph gives the op a queue (Op::collective), the steps that need its results
+/// wait for them; otherwise this function waits for the results.
 void ReplayRun::run_collective(OpId id) {
     const c10::OperatorHandle& op = *model.ops[id].handle;
     CollectiveCall call(op, stack_);

@@ -71,8 +71,9 @@ class StepTransfers {
     /// Waits until no copy is running any more, wherever the step has stopped. Afterwards the memory of
     /// tensors that the step made can be freed.
     void settle() { player_.settle(); }
-    /// Makes residents complete again, and makes the operands refer to the caller's storages. Must be called
-    /// after `settle`.
+    /// Copies residents that have left the device back into the caller's storages. Makes the operands of
+    /// residents whose home is on the host refer to the caller's storages again. Must be called after
+    /// `settle`.
     void restore(OperandTable& operands);
 
     const StepTransferPlan* plan() const { return plan_.get(); }

@@ -1,5 +1,5 @@
 // The planner makes, from two recordings of the same step, a schedule that keeps the budget. It works in the
-// background.
+// background. A frame is one forward of the step with its backward; several frames may be open at a time.
 //
 //     Result<std::shared_ptr<Planner>> planner =
 //         Planner::create(first, second, "GPT2LMHeadModel", device);

@@ -158,7 +158,7 @@ class Twin:
 
     def is_of_one_form(self, place) -> bool:
         """Says whether the module and its twin have containers of the same form at this place. Also returns
-        True if one of them has no tensors there."""
+        True if the module or the twin has no tensors at this place."""
         dictionary, name = place
         found = [dictionary_at(module, dictionary).get(name) for module in (self.module, self.twin)]
         return not all(map(is_kept, found)) or form_of(found[0]) == form_of(found[1])

@@ -1,5 +1,5 @@
-"""Steps of the original, from their forward to the end of their backward, that are recorded or compared with
-a plan."""
+"""Steps of the original that are recorded, or that are compared with a plan. A step lasts from its forward to
+the end of its backward."""
 
 import contextlib
 

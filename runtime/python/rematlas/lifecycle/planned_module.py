@@ -206,8 +206,8 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
         base, number, _ = key
         is_new_state = number not in self.states_seen
         self.states_seen.add(number)
-        # The module changed before the kinds of calls in `begun` were fully recorded. They are dropped,
-        # because they would be completed only if the module switched back to its former state.
+        # `begun`: kinds of calls that were not fully recorded when the module changed its state. These kinds
+        # are dropped, because their recording would go on only if the module returned to its former state.
         begun = [
             k
             for k, plan in self.call_plans.items()

@@ -1,9 +1,9 @@
 """Makes all ranks that run a module's collectives agree on one Course in each step.
 
 A plan runs collectives in another order than the original, and runs some of them twice. If one rank ran the
-plan and another rank the original, they would wait for each other without end, or exchange wrong data. So
-before each forward of such a module, each rank tells the other ranks which courses it can take, through the
-store of the process group.
+plan and another rank the original, these ranks would wait for each other without end, or exchange wrong data.
+So before each forward, each rank tells the other ranks which courses it can take. The ranks exchange these
+messages through the store of the process group.
 """
 
 import contextlib
@@ -265,8 +265,8 @@ class Together:
 
 
 def plan_smaller(call_plan, too_many) -> None:
-    """Plans again on all ranks, because the plan is too large by `too_many` bytes on one of them. Waits for
-    the plan."""
+    """Plans again on all ranks, because the present plan is too large by `too_many` bytes on one rank. Waits
+    for the new plan."""
     owner, plan = call_plan.owner, call_plan.plan
     log.warning(
         "rematlas: a rank has %d bytes more beside the step than the plan leaves free: it is planned anew",

@@ -130,9 +130,9 @@ class AnyHead:
         return logits
 
     def part(self, hidden):
-        """Returns the chunk of hidden states as a new leaf, so that gradients for it can be computed. It is a
-        copy: a recorder of the ops below autograd would otherwise see the same logits in forward and
-        backward, and a plan could hold them in between."""
+        """Returns the chunk of hidden states as a new leaf, so that gradients for it can be computed. The
+        leaf is a copy. Otherwise a recorder of the ops below autograd would see the same logits in forward
+        and backward, and a plan could hold the logits in between."""
         return hidden.detach().clone().requires_grad_()
 
     def logits_with_gradients(self, hidden, sums):

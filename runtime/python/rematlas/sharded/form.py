@@ -51,8 +51,8 @@ class PlainForm:
         return self.run_original(args, kwargs)
 
     def run_again(self, args, kwargs, state, tensors):
-        """Runs a step of the original whose forward a plan has run. `tensors`: the tensors that the plan was
-        given, which get the gradients."""
+        """Called when a plan has run a step's forward but cannot run its backward. Runs the original's
+        forward of this step. `tensors`: the tensors that the plan was given, which get the gradients."""
         return self.module.forward(*args, **kwargs)
 
     def recorded_forward(self, watch, bound, refuse):

@@ -30,8 +30,8 @@ def groups_of(state) -> list:
 
 
 def is_within_another(module) -> bool:
-    """Says whether FSDP2 handles a module around this one. If so, it gathers the parameters before this
-    module is called."""
+    """Says whether FSDP2 handles a module that contains this one. FSDP2 then gathers the parameters before
+    this module is called."""
     state = state_of(module)
     return state is not None and state._is_root is False
 

@@ -190,7 +190,7 @@ class GroupInStep:
             attributes.set_back()
 
     def gathered_again(self) -> list:
-        """Returns the wholes in the backward. They are gathered for the first caller, and kept until the
+        """Returns the wholes in the backward. The first call gathers the wholes, and keeps them until the
         gradients of the group are reduced."""
         if self.again is None:
             with torch.enable_grad():  # so a recording sees the ops as reruns of the forward's ops

@@ -145,8 +145,9 @@ class Endings:
         )
 
     def plan_directly(self, context, step_plan):
-        """Plans the endings of a kind of call. All steps of this kind then run by endings. Waits for the
-        plans. Returns the planner's answer, and the reason if there are no plans (else empty)."""
+        """Plans the endings of a kind of call, and waits for the plans. If all endings have plans, all steps
+        of this kind run by them from now on. Returns the planner's answer, and the reason if some ending has
+        no plan (else an empty text)."""
         groups, fixed = self.rule.groups(context.parameters())
         roles = self.rule.roles()
         for role in roles:
@@ -169,7 +170,7 @@ class Endings:
         return plan, self.rule.text(Role.UPDATE, fixed)
 
     def take_given(self, context, step_plan, text) -> str:
-        """Takes a plan from a file, which includes the updates, as the only plan of the step. Returns why the
+        """Makes a plan from a file the only plan of the step. The plan includes the updates. Returns why the
         plan cannot be used with this optimizer; empty if it can."""
         _, fixed = self.rule.groups(context.parameters())
         if text != self.rule.text(Role.UPDATE, fixed):

@@ -134,8 +134,9 @@ class PlanStates:
         return same and gradient.untyped_storage().nbytes() == parameter.nbytes
 
     def sum_of(self, parameter):
-        """Returns the tensor to which the gradient is added: `.grad` if it is a real gradient, otherwise the
-        sum, filled with negative zeros. Adding to negative zeros changes no bit of the gradient."""
+        """Returns the tensor to which the plan adds the parameter's gradient: `.grad` if it is a real
+        gradient, otherwise the parameter's tensor in `sums`, filled with negative zeros. Adding a gradient to
+        negative zeros changes no bit of it."""
         return parameter.grad if is_real(parameter.grad) else self.sums[id(parameter)].fill_(-0.0)
 
     def versions(self, parameters) -> list:
