@@ -1,5 +1,5 @@
-// Tests the lines to paste that `rematlas export` prints, by running them. Lines for Python are run only if
-// Python is installed.
+// Runs the lines that `rematlas export` prints for users to paste. Lines for Python are run only if Python is
+// installed.
 #include <filesystem>
 
 #include "tests/app/cli/command_line.h"

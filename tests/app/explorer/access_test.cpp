@@ -1,5 +1,5 @@
-// Tests the window for users who have no mouse or cannot see it: accessible names, keys, tables, the command
-// palette, messages.
+// Tests the window for users who have no mouse or cannot see the screen: accessible names, keys, tables, the
+// command palette, messages.
 #include <gtest/gtest.h>
 
 #include <QAbstractButton>

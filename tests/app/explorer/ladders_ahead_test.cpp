@@ -44,8 +44,8 @@ class LookAhead : public testing::Test {
         ASSERT_TRUE(eventually([&] { return !controller.ahead().running(); }));
         ASSERT_GT(made_ahead, 0);
     }
-    /// Returns the collapsed block outside of the backward pass that has the most ops. If several blocks have
-    /// equally many, returns the first of them.
+    /// Of the collapsed blocks outside of the backward pass, returns the one with the most ops. If several
+    /// blocks have equally many, returns the first of them.
     BlockId largest() const {
         const BlockViewItem* most = nullptr;
         for (const BlockViewItem& item : controller.ladder()->view.items) {

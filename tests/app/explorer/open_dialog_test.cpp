@@ -1,4 +1,4 @@
-// Tests the file dialog of Open when it is used by keys only.
+// Tests the file dialog of the menu item Open when it is used by keys only.
 #include <QApplication>
 #include <QDir>
 #include <QFileDialog>
@@ -21,8 +21,8 @@ class OpenByKeys : public Windows {
         window->activateWindow();
     }
     void TearDown() override { qputenv("HOME", home); }
-    /// Types a path into the dialog of Open, and then presses Enter. `selected`: a folder that is selected in
-    /// the dialog's list before Enter is pressed.
+    /// Types a path into the dialog, and then presses Enter. `selected`: a folder that is selected in the
+    /// dialog's list before Enter is pressed.
     void type(const QString& path, const QString& selected = {}) {
         QTimer::singleShot(0, window.get(), [path, selected] {
             QPointer<QFileDialog> dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());

@@ -89,7 +89,7 @@ TEST_F(SmallScreen, NothingThatTellsTheCostIsCutOff) {
     }
 }
 
-/// Returns the buttons of a window that show no text, picture or arrow, and the tabs that show no text.
+/// Returns the window's buttons without text, picture or arrow, and its tabs without text.
 QStringList empty_buttons(const QWidget& window) {
     QStringList empty;
     for (const QAbstractButton* button : window.findChildren<QAbstractButton*>()) {

@@ -1,4 +1,4 @@
-"""Plans with copies to the host that are read from a file train like the plain model."""
+"""Plans that copy tensors to the host and are read from a file train like the plain model."""
 
 import hashlib
 import json

@@ -19,7 +19,7 @@ from rematlas.inductor.generated_memory import memory_of
 
 KERNELS = tempfile.TemporaryDirectory()
 ROWS, WIDTH, LAYERS = 512, 64, 3
-TOLERANCE = 1e-6  # the largest relative difference between gradients that is allowed
+TOLERANCE = 1e-6  # the largest allowed relative difference between gradients
 
 
 class Block(nn.Module):

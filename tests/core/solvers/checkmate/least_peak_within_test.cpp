@@ -101,7 +101,7 @@ TEST(LeastPeakWithin, ProvesOverAnyOrderTooThatNothingBetterIsPossible) {
             EXPECT_LE(first->any_order, first->peak) << "seed " << seed;
             const Result<LeastPeak> found = starting_at(first->runs);
             ASSERT_TRUE(found) << found.error().message;
-            // The proof uses an integer program of the first available library. GLPK does not finish it.
+            // For the proof, the first available library solves an integer program. GLPK does not finish it.
             if (milp_libraries().front() == MilpLibrary::highs) {
                 EXPECT_EQ(found->any_order, found->peak) << "seed " << seed;
             }
