@@ -37,7 +37,7 @@ void set_malloc_limits() {
     mallopt(M_TRIM_THRESHOLD, heap_is_kept || kept_heaps > 0 ? -1 : 64 << 20);
 }
 
-/// The largest number of threads that a search during planning starts in addition to the calling thread.
+/// The most threads that a search during planning starts in addition to the calling thread.
 constexpr int heaps_left_by_threads = 3;
 
 /// Returns the free memory at the end of the calling thread's heap to the system. malloc_trim does not shrink
@@ -119,7 +119,7 @@ void count(std::int64_t bytes) {
     raise(bytes_step_peak, now);
 }
 
-/// Returns the address that the header has if `data` is from this allocator (see `is_ours`).
+/// Returns the address of the header of a block. Valid only if `data` is from this allocator (see `is_ours`).
 Header* header_of(void* data) {
     return reinterpret_cast<Header*>(static_cast<char*>(data) - header);
 }

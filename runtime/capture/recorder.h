@@ -204,8 +204,8 @@ class Recorder final : public DispatchMode {
     std::unordered_map<const c10::StorageImpl*, Place> places_;
     std::map<std::string, int> operand_index_;
     std::map<std::uint64_t, Origin>
-        by_sequence_;  ///< forward ops by autograd's sequence numbers, including views, which are not
-                       ///< recorded
+        by_sequence_;  ///< forward ops by autograd's sequence numbers; includes views, although they
+                       ///< are not recorded
     std::string last_backward_module_;
     std::unordered_map<std::string, int> computed_;    ///< forward ops by the text that describes their
                                                        ///< computation

@@ -25,7 +25,8 @@ void LevelModel::Sum::add(const Sum& other, double factor) {
 }
 
 /// Says whether a block can run forward in a stage. It can do so from its own forward stage to its own
-/// backward stage, or only in its forward stage if it must never advance (`Level::runs_forward_once`).
+/// backward stage. A block that must never advance (`Level::runs_forward_once`) can run forward only in its
+/// own forward stage.
 bool LevelModel::may_run(int stage, int block) const {
     return stage >= block && stage <= (level_.runs_forward_once(block) ? block : backward_stage(block));
 }

@@ -43,7 +43,7 @@ class StepWriter {
   private:
     /// Whether and when a tensor leaves the device.
     struct Leave {
-        bool waits = false;    ///< whether the tensor waits to be offloaded until the link is free
+        bool waits = false;    ///< whether the tensor is to be offloaded once the link is free
         bool leaving = false;  ///< whether the tensor is to be freed as soon as its copy is done
         int back = 0;          ///< the run before which the tensor must be back
     };

@@ -24,7 +24,7 @@ constexpr int kStart = -1;  ///< `begin` of a gap that starts with the step
 struct Gap {
     std::int32_t tensor = -1;
     std::int32_t begin = kStart, end = 0;  ///< indices of runs; `run_count()` stands for the end of the step
-    bool to_end = false;                   ///< whether it is the gap after the last event of a resident or a
+    bool to_end = false;                   ///< whether the gap follows the last event of a resident or a
                                            ///< result
     bool stays_away = false;               ///< whether a tensor that is away in the gap is also away at the
                                            ///< end of the step

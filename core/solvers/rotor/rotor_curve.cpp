@@ -40,8 +40,9 @@ std::optional<RunSequence> RotorLevel::best_within(Bytes budget, const Deadline&
         smallest = smallest ? std::min(*smallest, peak) : peak;
         return peak <= budget;
     };
-    // By the bytes in the table, the first `sure` steps of the curve fit the budget. The last of these steps
-    // is the answer if the deadline passes. Later steps are faster, and perhaps their exact peaks fit, too.
+    // According to the bytes in the table, the first `sure` steps of the curve fit the budget. The last of
+    // these steps is the answer if the deadline passes. Later steps are faster, and perhaps their exact peaks
+    // fit, too.
     std::size_t sure = peaks_.size();
     while (sure > 0 && table_->curve()[sure - 1].bytes > budget.value - chain_.always) --sure;
     const bool has_sure = sure > 0 && fits(sure - 1);
