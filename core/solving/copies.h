@@ -18,8 +18,8 @@ namespace rematlas {
 
 enum class Offload : std::uint8_t {
     none,
-    /// Tensors made by ops may be offloaded. Residents stay on the device, and results must be there when the
-    /// step ends.
+    /// Tensors made by ops may be offloaded. Residents stay on the device, and results must be on the device
+    /// when the step ends.
     activations,
     /// Residents, except inputs, may live on the host. Results, and tensors that the optimizer reads or
     /// makes, may be offloaded. Ops that can run on the host may run there.

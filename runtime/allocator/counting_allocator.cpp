@@ -90,9 +90,9 @@ void free_block(Header* block) {
 }
 
 /// The seal shows that a block is from this allocator. Blocks that libtorch's own allocator handed out
-/// earlier may also be freed here, because oneDNN frees through the raw interface. Reading the 64 bytes
-/// before such a block is safe: malloc's bookkeeping precedes the block, and the block is aligned to 64
-/// bytes.
+/// earlier may also be freed here, because oneDNN frees blocks by their addresses (c10's raw_deallocate).
+/// Reading the 64 bytes before such a block is safe: malloc's bookkeeping precedes the block, and the block
+/// is aligned to 64 bytes.
 std::uint64_t seal_of(const void* block) {
     return reinterpret_cast<std::uintptr_t>(block) ^ 0x9e3779b97f4a7c15u;
 }
@@ -142,8 +142,8 @@ void release(void* data) {
     free_block(block);
 }
 
-/// Each DataPtr has the data as its context and `release` as its deleter, so that memory can be freed from
-/// its address alone: oneDNN allocates and frees through the raw interface.
+/// Each DataPtr has the data as its context and `release` as its deleter, so that memory can be freed by its
+/// address alone. oneDNN does this (c10's raw_allocate and raw_deallocate).
 class Allocator final : public c10::Allocator {
   public:
     c10::DataPtr allocate(std::size_t bytes) override {

@@ -52,9 +52,9 @@ class Builder {
                 if (operand != no_operand && value_of(operand) >= 0) visit(value_of(operand));
     }
 
-    /// Gives constants with equal contents one tensor. In a step with collectives, short constants are not
-    /// merged: two numbers (for example, the index of a rank's first row and a size) can be equal on one rank
-    /// and differ on another, and the graphs of all ranks must be equal.
+    /// Merges constants with equal contents into one tensor. In a step with collectives, short constants are
+    /// not merged, because the graphs of all ranks must be equal: two numbers (for example, the index of a
+    /// rank's first row and a size) can be equal on one rank and differ on another.
     void unite_constants() {
         constexpr std::int64_t is_short = 64;  // bytes
         const bool with_others =

@@ -23,7 +23,7 @@ namespace rematlas {
 struct HiremateOptions {
     PartitionOptions partition{.nest_sequences = true};
     hierarchical::BlockTableOptions blocks;
-    bool sequence = true;  ///< whether Rotor's dynamic program over the sequence of blocks runs as well
+    bool sequence = true;  ///< whether Rotor's dynamic program over the sequence of blocks runs, too
     bool polish = false;   ///< whether the annealing of atlas uses the remaining time
 };
 

@@ -204,8 +204,8 @@ std::vector<LevelModel::Sum> LevelModel::needs_after(int stage, int block, int t
     return needs;
 }
 
-/// Adds a row for each possible visit of the stage: the existing tensors and the bytes that the visit takes
-/// besides them must fit the budget.
+/// Adds a row for each possible visit of the stage: the tensors that exist and the further bytes that the
+/// visit takes must together fit the budget.
 void LevelModel::add_memory(int stage) {
     double fixed = 0;
     for (int t = 0; t < level_.tensor_count(); ++t)

@@ -257,8 +257,8 @@ class ChainReader {
         return all;
     }
 
-    /// Returns the peak of running `ops`. Afterwards the tensor `boundary` is kept; with `save`, the tensors
-    /// that the backward group reads are kept as well.
+    /// Returns the peak of running `ops`. Afterwards the tensor `boundary` is kept. If `save` is true, the
+    /// tensors that the backward group reads are kept, too.
     std::int64_t forward_peak(const OpList& ops, int input, bool count_input, int boundary, bool save) {
         for (int op : ops) {
             for (int t : flat_.outputs[op]) last_use_[t] = -1;

@@ -52,8 +52,8 @@ std::optional<RunSequence> RotorLevel::best_within(Bytes budget, const Deadline&
     return std::nullopt;
 }
 
-/// Returns the most bytes, besides `RotorChain::always`, at which a sequence is tried. This is a little more
-/// than the budget leaves, because the table counts some bytes that a schedule does not need.
+/// Returns the largest number of bytes, without `RotorChain::always`, at which a sequence is tried. This is a
+/// little more than the budget leaves, because the table counts some bytes that a schedule does not need.
 std::int64_t RotorLevel::most_beside(Bytes budget) const {
     const std::int64_t available = std::max<std::int64_t>(budget.value - chain_.always, 1);
     const std::int64_t above = std::min(available * 2, available + available / 8 + chain_.always);
