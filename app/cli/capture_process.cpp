@@ -13,7 +13,7 @@
 namespace rematlas {
 namespace {
 
-constexpr std::chrono::hours kNoLimit{24 * 365 * 10};  // no capture takes ten years
+constexpr std::chrono::hours kNoLimit{24 * 365 * 10};  // ten years, which no capture takes
 
 std::string last_line(std::string text) {
     while (!text.empty() && text.back() == '\n') text.pop_back();

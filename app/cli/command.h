@@ -19,8 +19,9 @@ struct OutputFlags {
     bool shows_progress() const;  ///< true if not quiet, and standard error is a terminal
 };
 
-/// Adds sub-commands. The sub-command that the user chose runs its `body`, and its exit status is stored in
-/// `exit`. `body` returns Exit::success or Exit::negative, or an error, which is printed as one line.
+/// Adds sub-commands with `add`. When the command line names a sub-command, its `body` runs, and `exit` gets
+/// the exit status. `body` returns Exit::success or Exit::negative, or an error, which is printed as one
+/// line.
 struct Commands {
     CLI::App& app;
     Exit& exit;
@@ -47,11 +48,11 @@ void add_serve_command(const Commands& commands);
 void add_dtr_command(const Commands& commands);
 void add_config_commands(const Commands& commands);
 void add_doctor_command(const Commands& commands);
-void add_runtime_commands(
-    const Commands& commands);  ///< capture, fits, run, links: only listed here; another program runs them
+/// Lists the commands capture, fits, run and links in the help. `hand_over_to_runtime` starts them.
+void add_runtime_commands(const Commands& commands);
 
-/// Hands the commands capture, fits, run and links over to other programs, by replacing this process. The
-/// Python package runs fits. It also runs the other three if an argument has the form
+/// If the command is capture, fits, run or links, replaces this process by the program that runs the command.
+/// The Python package runs fits. It also runs the other three if an argument has the form
 /// package.module:function; else rematlas-runtime runs them. For all other commands, does nothing. Fails if
 /// the program is not found or cannot be started.
 Result<void> hand_over_to_runtime(int argc, char** argv);

@@ -26,11 +26,12 @@ std::string change_of(Nanoseconds time) {
     return signed_text(time.value, format_duration(Nanoseconds(std::abs(time.value))));
 }
 
-/// Returns "3.1 ms less", "as long", "17 MiB more", or "as much".
+/// Returns for example "3.1 ms less", or "as long" for no difference.
 std::string more_or_less(Nanoseconds time) {
     if (time.value == 0) return "as long";
     return format_duration(Nanoseconds(std::abs(time.value))) + (time.value > 0 ? " more" : " less");
 }
+/// Returns for example "17 MiB more", or "as much" for no difference.
 std::string more_or_less(Bytes bytes) {
     if (bytes.value == 0) return "as much";
     return format_bytes(Bytes(std::abs(bytes.value))) + (bytes.value > 0 ? " more" : " less");

@@ -41,8 +41,8 @@ bool is_policy(const ExportFlags& flags) {
     return flags.format == "policy" || flags.format == "torchtitan";
 }
 
-/// Solves the step again with only the decisions that a policy can express, writes the policy, and adds its
-/// costs to `told`.
+/// Solves the step again with only the decisions that a policy can express, and writes the policy. Adds the
+/// costs of the policy to the answer `told`.
 Result<void> export_policy(const ExportFlags& flags, const Graph& graph, const Schedule& schedule,
                            json& told) {
     const bool torchtitan = flags.format == "torchtitan";
@@ -57,7 +57,7 @@ Result<void> export_policy(const ExportFlags& flags, const Graph& graph, const S
     return write_file(flags.out, torchtitan ? torchtitan_text(graph, *policy) : policy_text(graph, *policy));
 }
 
-/// Adds the lines that the user must paste, each with its place.
+/// Adds to the answer `told` the lines of code that the user must paste, and where to paste them.
 void tell_lines(const ExportedFile& exported, json& told) {
     for (const LinesToPaste& lines : lines_to_paste(exported))
         told["lines"].push_back({{"where", to_string(lines.place)}, {"text", lines.text}});

@@ -51,13 +51,13 @@ struct RepeatedBlock {
 };
 
 struct Inspection {
-    std::array<PhaseSum, 4> phases;          ///< one sum for each phase, without its collectives
+    std::array<PhaseSum, 4> phases;          ///< one sum for each phase; collectives do not count
     std::map<std::string, QueueSum> queues;  ///< the collectives, by the name of their queue
     std::map<std::string, Bytes> residents;  ///< bytes by kind of tensor
     Bytes resident_sum;
     Bytes keep_all_peak;
     OpId peak_op;
-    /// Bytes by kind of tensor, and "workspace"; the sum is `keep_all_peak`
+    /// Bytes held while `peak_op` runs, by kind of tensor, and "workspace". The sum is `keep_all_peak`
     std::map<std::string, Bytes> peak_parts;
     Bytes least_peak;                        ///< lower bound on the peak without copies to the host
     std::optional<Bytes> least_with_copies;  ///< lower bound on the peak with copies to the host; nullopt
@@ -67,7 +67,7 @@ struct Inspection {
     std::optional<CachingAllocatorPeaks> caching;
     std::optional<LossHeadMemory> loss_head;  ///< set if chunks of the loss head would lower the peak
     std::vector<TensorId> heaviest;
-    /// For each tensor of `heaviest`: the line of the model that makes it; empty if unknown
+    /// For each tensor of `heaviest`: the source line of the model that makes the tensor; empty if unknown
     std::vector<std::string> lines;
     std::vector<RepeatedBlock> repeats;
     std::size_t blocks = 0;
@@ -102,7 +102,8 @@ std::vector<RepeatedBlock> repeated(const IdVector<BlockId, Block>& blocks) {
     return found;
 }
 
-/// Returns the bytes that are held during the first run of `at`, by kind of tensor, and the workspace.
+/// Returns the bytes that are held during the first run of the op `at`: a sum for each kind of tensor, and
+/// the op's workspace.
 std::map<std::string, Bytes> parts_at(const Graph& graph, const std::vector<Step>& steps, OpId at) {
     const auto runs_it = [at](const Step& step) { return step.runs() && step.op() == at; };
     const auto first = std::find_if(steps.begin(), steps.end(), runs_it);
@@ -291,8 +292,8 @@ void print_tree(const Graph& graph, const IdVector<BlockId, Block>& blocks, Bloc
     for (BlockId child : block.children) print_tree(graph, blocks, child, depth + 1);
 }
 
-/// `link` is a name or a file of links; if it is empty, the links of the graph's device are used. `measured`
-/// has the path, and the options for a measurement.
+/// `measured` has the path of the file, and options that are only for a measurement. `link` is a name or a
+/// file of links; if it is empty, the links of the graph's device are used.
 Result<Exit> inspect_command(const MeasuredQuestion& measured, const std::string& link,
                              const OutputFlags& flags) {
     const bool is_run = file_kind(measured.path) == FileKind::run;
@@ -323,8 +324,8 @@ Result<Exit> inspect_command(const MeasuredQuestion& measured, const std::string
     return Exit::success;
 }
 
-/// `partition` is a name that `partition_from` knows. If it is empty, the graph's own blocks are printed, or
-/// the blocks of its module paths if the graph has none.
+/// `partition` is a name that `partition_from` knows. If it is empty, the graph's own blocks are printed. If
+/// the graph has none, the blocks that follow from its module paths are printed.
 Result<Exit> decompose_command(const std::string& path, const std::string& partition, const std::string& out,
                                const OutputFlags& flags) {
     const std::optional<Partition> by = partition_from(partition);

@@ -20,12 +20,13 @@ class InfeasibleAnswer {
     InfeasibleAnswer(const Graph& graph, const FlatGraph& flat, const std::string& solver, Offload asked,
                      const Outcome& outcome);
 
-    /// Prints `lines` to standard error. Prints the op that needs the most memory, with its largest tensors,
-    /// to standard output.
+    /// Prints the result of `lines` to standard error. Prints the op that needs the most memory and its
+    /// largest tensors to standard output.
     void print() const;
     nlohmann::json as_json() const;
-    /// Returns a line with the reason, followed by lines on the effect of pins and of more copies, if they
-    /// have one. The first line also has the missing bytes and a budget that works, if these are known.
+    /// Returns the lines of the answer. The first line has the reason and, if known, the missing bytes and a
+    /// budget that works. If known, a second line has the smallest budgets with and without the pins. The
+    /// last line is that of `help_of_copies`, if it is not empty.
     std::vector<std::string> lines() const;
 
   private:
@@ -33,7 +34,7 @@ class InfeasibleAnswer {
     /// Returns a line on the effect of more copies; empty if no more copies are possible or they would not
     /// help.
     std::string help_of_copies() const;
-    std::string known_to_work() const;  ///< the end of the reason: a budget that is known to work
+    std::string known_to_work() const;  ///< last part of the reason: a budget that is known to work
     nlohmann::json dominant_json() const;
     nlohmann::json known_to_work_json() const;
 

@@ -60,14 +60,14 @@ class TemporaryFolder {
     std::filesystem::path path_;
 };
 
-/// Says whether the device profile is for the capture. If the capture uses a real device and copies are
-/// planned, the profile is only for the links, as in `rematlas solve`.
+/// Says whether the device profile describes the device of the capture. If the capture uses a real device and
+/// copies are planned, only the links of the profile are used, as in `rematlas solve`.
 bool is_of_capture(const MaxBatchFlags& flags) {
     return !flags.device_profile.empty() && (flags.device == "meta" || flags.copies.offload == "none");
 }
 
-/// Returns the copies that the flags ask for. The copies use the links of the profile if the profile is for
-/// the links.
+/// Returns the copies that the flags ask for. If the profile does not describe the device of the capture, the
+/// copies use the links of the profile.
 Result<Copies> copies_of(const MaxBatchFlags& flags) {
     CopyFlags copies = flags.copies;
     if (!is_of_capture(flags)) copies.device_profile = flags.device_profile;

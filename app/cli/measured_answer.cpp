@@ -48,7 +48,7 @@ Result<ForetoldPeak> foretold(const std::string& path) {
     return foretold_by(path, graph ? &*graph : nullptr, *schedule);
 }
 
-/// One device of a measurement, with the numbers that the answer as text and the answer as JSON share.
+/// One device of a measurement, with the numbers that are printed both as text and as JSON.
 struct DeviceFigures {
     const MeasuredMemory& measured;
     const MeasuredDevice& device;
@@ -67,7 +67,7 @@ struct DeviceFigures {
         if (device.times_us.empty() || moment == 0) return std::nullopt;
         return Nanoseconds((device.times_us[moment - 1] - device.times_us.front()) * 1000);
     }
-    /// Returns the bytes that are allocated at the peak in blocks which no event names.
+    /// Returns the bytes of the blocks that are allocated at the peak but occur in no event.
     Bytes unnamed() const {
         Bytes rest = peak_allocated();
         for (const PlaceShare& share : alive) rest -= share.bytes;

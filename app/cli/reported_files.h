@@ -1,4 +1,4 @@
-// Reads the files of a report: a graph with schedules, plans and sweeps of it.
+// Reads the files of a report: a graph, and the schedules, plans and sweeps of this graph.
 //
 //     ReportedFiles files(graph_path);
 //     if (const Result<void> read = files.read(paths); !read) return read.error();
@@ -38,7 +38,7 @@ class ReportedFiles {
     /// searches the folder of the first schedule (or of the first sweep if there are no schedules)
     /// for the graph with the digest that the schedule or sweep names.
     Result<void> find_graph(const std::string& first);
-    /// Fails if a file belongs to another graph than the others. The errors name the file.
+    /// Fails if the files belong to different graphs. The error names a file that differs from the others.
     Result<void> check_one_graph() const;
 
     std::string asked_graph_;

@@ -1,5 +1,5 @@
-// Finds the Python interpreter that has the package of Rematlas, and the command that starts the package. On
-// its command line a model is named by a Python function: package.module:function.
+// Finds the Python interpreter that has the package of Rematlas, and the command that starts the package. The
+// command line of the package names a model by a Python function: package.module:function.
 #pragma once
 
 #include <filesystem>

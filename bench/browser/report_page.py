@@ -3,8 +3,8 @@
     python3 bench/browser/report_page.py BIN [RUNS]      writes CSV: name,run,value,unit
 
 BIN is a folder with `rematlas`. The step has 10,000 different ops. Frames are counted in five cases: the view
-of the blocks, all of them expanded, is dragged or zoomed; the cursor of the memory view moves; the memory
-view is zoomed; a table is scrolled.
+of the blocks is dragged; it is zoomed; the cursor of the memory view moves; the memory view is zoomed; a
+table is scrolled. All blocks are expanded.
 """
 
 import pathlib
@@ -29,7 +29,7 @@ MOVES = {
 
 
 def frames_per_second(page: Page, move: str) -> float:
-    """Returns how many frames per second the browser paints while `move`, a script, runs in each frame."""
+    """Returns how many frames per second the browser paints while the script `move` runs in each frame."""
     return page.evaluate(
         "new Promise(done => { let i = 0; const begin = performance.now(); const next = () => {"
         f" {move}; if (++i < {FRAMES}) requestAnimationFrame(next);"

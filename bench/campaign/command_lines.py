@@ -3,13 +3,15 @@
 
     command_lines.py [--count N] [--seed S] [--seconds S] [--output FILE]
 
-A command line is a command with random options of its --help. Inputs and values of options are random, too:
-files of each kind, whole, cut or of another kind, folders and devices; sizes, budgets, times and pins, right,
-at the edges of their ranges or beyond them; the words that --help names; bytes that are no text. The command
-must end within `--seconds` by a status of 0, 1 or 2, and not by a signal, and leave no file beside its
-output. With status 1 it must print something. With status 2 it must print one line to standard error, which
-begins with "rematlas: ", and leave the old output in place. With the option --json and status 0, standard
-output must be one JSON value.
+A command line is a command with random options from its --help. Its input files and the values of its
+options are random, too. An input file is whole or cut, and of the right kind or another kind; it can also be
+missing, a folder or a device. A value is a size, a budget, a time, a pin or a word from --help. It is valid,
+at the edge of its range, or invalid; some values are bytes that are no text.
+
+The command must end within `--seconds`, with status 0, 1 or 2 and not by a signal. It must leave no file
+beside its output. With status 1 it must print something. With status 2 it must print one line to standard
+error, which begins with "rematlas: ", and leave the old output in place. With the option --json and status
+0, standard output must be one JSON value.
 
 REMATLAS_PROGRAMS names the build. One line for each fault is written to stderr.
 """
@@ -30,7 +32,8 @@ import tempfile
 from faults import GRAPHS, OLD, PROGRAM, tell_and_exit
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Commands that go on until somebody ends them, or that import torch, which takes seconds.
+# These commands are not tested. "serve" runs until somebody ends it; the others import torch, which takes
+# seconds.
 LEFT_OUT = {"serve", "capture", "run", "links", "fits"}
 OPTION = re.compile(r"^  (?:-\w,)?(--[a-z][a-z0-9-]*)((?:.*\n)(?: {10,}.*\n)*)", re.MULTILINE)
 INPUTS = {  # the files that a command reads; a command that is not listed gets any files
@@ -127,7 +130,7 @@ class CommandLines:
         return [Option(*found) for found in OPTION.findall(told)]
 
     def value(self, option=None):
-        """Returns a word. In three of four cases its kind suits the option."""
+        """Returns a random word. In three of four cases it is of the kind that the option takes."""
         pick = self.random.choice
         if option is not None and self.random.random() < 0.75:
             if option.is_number:
@@ -144,7 +147,8 @@ class CommandLines:
         return pick(pick((NUMBERS, SIZES, TIMES, PINS, WORDS, files.all, files.whole, files.seeds)))
 
     def inputs(self, command):
-        """Returns the words before the options, in two of three cases files that the command reads."""
+        """Returns the words before the options. In two of three cases they are files that the command can
+        read, otherwise random files."""
         if self.random.random() < 0.67 and command in INPUTS:
             return self.random.choice(INPUTS[command]).split()
         pool = self.files.whole if self.random.random() < 0.5 else self.files.all

@@ -3,8 +3,9 @@
 
     faults.py [kills] [calls] [--output FILE] [--kills N] [--each N] [--seed N]
 
-`kills`: SIGKILL ends a command after a random part of its usual running time. Afterwards the output is either
-the old file or a complete new one, and the same command on the same cache gives the right answer.
+`kills`: SIGKILL ends a command after a random part of its usual running time. Afterwards the output must be
+either the old file or a complete new one. After every seventh kill the same command runs again on the same
+cache, and must give a complete answer.
 `calls`: the library failing_calls.c makes the first call of `open`, `write`, `fsync`, `rename`, `mmap` or
 `malloc` fail; in the next run the second call fails, and so on. If a command calls a function much more than
 `--each` times, only a random sample of these calls fails. The command must give the complete answer, or end

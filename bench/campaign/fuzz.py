@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the fuzzers of a build that clang has made, and keeps their inputs: CSV of name,run,value,unit.
+"""Runs the fuzzers of a clang build, and keeps their inputs: CSV of name,run,value,unit.
 
     fuzz.py [FORMAT ...] [--seconds S] [--jobs N] [--corpora FOLDER] [--output FILE]
 
@@ -65,8 +65,8 @@ def fuzz(name, options) -> dict:
 
 
 def keep_smallest(program, folders, corpus) -> None:
-    """Replaces the corpus by a few files of the folders that reach the same code as all files of the
-    folders."""
+    """Replaces the corpus by a few files of the folders that reach the same code as all files of the folders.
+    If there are many more than MOST such files, keeps only a sample with files of all sizes."""
     with tempfile.TemporaryDirectory() as merged:
         subprocess.run(
             [program, "-merge=1", f"-max_len={LARGEST}", merged, *folders], capture_output=True, check=False
@@ -81,7 +81,7 @@ def keep_smallest(program, folders, corpus) -> None:
 
 
 def earlier(path) -> dict:
-    """Returns the values of a CSV of this program by their names."""
+    """Returns the values of a CSV file that this program has written earlier, by name."""
     if not path or not os.path.exists(path):
         return {}
     with open(path, newline="") as file:

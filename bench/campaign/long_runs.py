@@ -3,8 +3,8 @@
 
     long_runs.py [WAY ...] [--steps N] [--output FILE]
 
-Each way trains one model under Rematlas and an equal model without it, on the same batches, and compares the
-losses of each step and the weights at the end, bit by bit. The memory of the process is noted a hundred
+Each way trains one model under Rematlas and an equal model without Rematlas, on the same batches. It compares
+the losses of each step and the weights at the end, bit by bit. The memory of the process is noted a hundred
 times, at equal distances. `growth`: the slope, in bytes a step, of a line through these numbers; the first
 fifth of them is left out.
 

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 """Says which rows of a table that compile.py wrote contradict our claims: claims.py FILE.csv
 
-The claims: peaks are within their budgets. No row of ours takes both more memory and more time than a row of
-torch's memory budget. A step with a larger budget is not slower by more than NOISE, because times vary.
-Planning takes at most HALF of the time of plain compilation. Gradients differ from those of plain compilation
-by at most TOLERANCE, or by as much as those of plain compilation differ from those in double precision.
+- Peaks are within their budgets.
+- The error of gradients, compared with plain compilation, is at most TOLERANCE, or at most the error of plain
+  compilation compared with double precision if that is larger.
+- No row of torch's memory budget with such gradients needs at most as much memory as a row of ours, and is
+  faster by NOISE or more.
+- A step with a larger budget is not slower by more than NOISE. Smaller differences are ignored, because
+  times vary.
+- Planning takes at most HALF of the time of plain compilation.
 """
 
 import csv

@@ -3,12 +3,21 @@
 //
 //     bench_explorer GRAPH.graph.json | layered:OPS | irregular:OPS  [RUNS]
 //
-// Rows: open (from the file to the first picture), one (the collapsed block with the most ops is expanded,
-// after the window had time to prepare this picture), one cold (the same without preparation), all (every op
-// is shown), select (from a click to the picture that marks it), hover (until the item under the pointer is
-// known), stall (the longest turn of the event loop in all of these), busy (the longest turn in processor
-// time, which is the stall on an idle machine), ahead (from the first picture until "one" is prepared), rss
-// (memory of the program at the end).
+// Rows:
+//     open       from the file to the first picture
+//     one        from the request to the picture in which the collapsed block with the most ops is expanded,
+//                after the window had time to prepare this picture
+//     one cold   the same without preparation
+//     all        from the request to the picture in which every op is shown
+//     select     from the selection of an op to the picture that marks the op
+//     hover      while the pointer moves across the view
+//     ROW busy   for each row above: the longest turn of the event loop, in processor time
+//     stall      the longest turn of the event loop in all of these measurements, except "one cold"
+//     busy       the same in processor time; on an idle machine the stall would be as long
+//     ahead      from the first picture until the picture of "one" is prepared
+//     items      number of items in the picture of "all"
+//     rss        memory of the program at the end
+//
 // `layered` is a deep network of equal layers, `irregular` a random graph without any structure. This program
 // makes both of them, from a fixed seed. The window is 1280x800, off-screen. The results in bench/results
 // were measured on two processors that eight programs shared, so their wall times are up to several times

@@ -1,4 +1,5 @@
-"""Compares graphs with measured memory and times of training steps in frameworks, without recomputation.
+"""Compares the peaks and times that graphs predict with published measurements in frameworks, for training
+steps without recomputation.
 
 Nothing is solved here. The step's graph is recorded for a card that is not installed. The peak of the graph
 should differ from a measured peak by at most 10 %, and its time from a measured time by at most 30 %. The

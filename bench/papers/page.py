@@ -18,7 +18,7 @@ PAGE = ROOT / "docs" / "papers.md"
 RESULTS = ROOT / "bench" / "results"
 NO_FIGURE = "\N{EN DASH}"
 METHODS = ("chen-sqrt", "chen-greedy", "revolve", "checkmate-lp", "checkmate")
-Figures = dict[str, dict[str, float]]  # {row: {run: value}}; the text before its colon names a run
+Figures = dict[str, dict[str, float]]  # {row: {run: value}}; `run` is the CSV's run up to its colon
 
 
 def lines_of(file: str) -> list[dict]:

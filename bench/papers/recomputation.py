@@ -28,8 +28,8 @@ OFFMATE = (
 SECONDS = 12
 SECONDS_WITH_COPIES = 60
 
-# name: (a function that makes the step, the sizes in the text of the setting)
 OF_THEIRS = "as in models/__init__.py of topal-team/rockmate"
+# name: (a function that makes the step, the sizes as text for `Row.setting`)
 FACTORS = {
     "ResNet-101": (image_models.resnet101, f"batch 64, 256 px, {OF_THEIRS}"),
     "RegNetX-32": (image_models.regnet_x_32, f"batch 23, 256 px, {OF_THEIRS}"),

@@ -31,8 +31,9 @@ class Row:
         return self.published if isinstance(self.published, tuple) else (self.published, self.published)
 
     def is_worse(self) -> float:
-        """Returns 1 if our result is missing or worse than the published one (worse than the whole range),
-        and 0 otherwise. Returns NaN if the published result is missing."""
+        """Returns 1 if our result is missing, and NaN if the published result is missing. Otherwise, for
+        CLOSE, returns 1 if the results differ by more than the tolerance, else 0. For MORE and LESS, returns
+        1 if our result is worse than the whole published range, else 0."""
         low, high = self.bounds()
         if math.isnan(low):
             return math.nan

@@ -16,7 +16,7 @@ transformers.logging.set_verbosity_error()
 
 
 class Attention(nn.Module):
-    """Attention with several heads, computed by separate ops (Vaswani et al., 2017, section 3.2)."""
+    """Multi-head attention, computed by separate ops (Vaswani et al., 2017, section 3.2)."""
 
     def __init__(self, width: int, heads: int, dropout: float):
         super().__init__()
@@ -91,8 +91,8 @@ def gpt2(
     dtype: torch.dtype = torch.float32,
     dropout: float = 0.0,
 ):
-    """Returns the step of GPT-2 from the package transformers. `attention`: "sdpa", or "eager", which makes
-    the matrix of scores."""
+    """Returns the step of GPT-2 from the package transformers. `attention`: "sdpa", or "eager", which
+    materializes the attention scores."""
     config = transformers.GPT2Config(
         n_embd=width, n_layer=layers, n_head=heads, vocab_size=words, n_positions=length, use_cache=False,
         resid_pdrop=dropout, embd_pdrop=dropout, attn_pdrop=dropout,
@@ -178,8 +178,8 @@ BERT_HEADS = {
 
 def bert_large(batch: int, length: int, head: str = "classes"):
     """BERT-large from the package transformers, with dropout, and with attention as separate ops. `head`:
-    "classes" of a text, "answers" (their first and last word) or "pretraining" (hidden words, and whether a
-    sentence follows)."""
+    "classes" (a class for each text), "answers" (the first and last word of an answer in the text) or
+    "pretraining" (masked words, and next-sentence prediction)."""
     config = transformers.BertConfig(
         hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096
     )

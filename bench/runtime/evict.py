@@ -17,7 +17,7 @@ The model `small` has steps of 60 ops on tiny tensors, whose time is nearly all 
 Measured within a budget. SHARE says how much of the evictable bytes the budget leaves. The evictable bytes
 are those of the peak, without the bytes that live from step to step and the gradients of parameters.
 system@SHARE: time of a step over that of a plain step. simulated@SHARE: time of all runs of ops over that of
-their first runs, in a simulation of the same program with the costs that were measured during the run.
+their first runs, in a simulation of the same program. The simulation uses the costs measured in the real run.
 above@SHARE: the difference of these two, in points. reruns@SHARE: number of reruns in a step.
 as_simulated@SHARE: 1 if the simulation has as many evictions and reruns as the real step.
 

@@ -5,8 +5,8 @@
 
 Prints CSV (name,run,value,unit): the seconds of capture and solve; the time of replay over the time of eager
 execution (median of `pairs` pairs, measured alternately in one process), and the median of these ratios over
-the models; the number of allocations from the system in a step after the first ones; predicted and measured
-peak and overhead. `--whole` measures the architectures of resources/models/whole_models.py.
+the models; the number of allocations from the system in each step after the first steps; predicted and
+measured peak and overhead. `--whole` measures the architectures of resources/models/whole_models.py.
 """
 
 import argparse

@@ -1,5 +1,6 @@
-// Bench of schedules with copies: the time to plan them, the time of a step in addition to its copies (with
-// and without virtual time), and the speed of copies by the CPU. CSV on standard output: name,run,value,unit.
+// Bench of schedules with copies. Measures the time to plan the copies, the time per step of a schedule to
+// give the orders for copies (with and without virtual time), and the speed of copies by the CPU. CSV on
+// standard output: name,run,value,unit.
 //
 //     bench_transfers [LAYERS...]
 #include <chrono>
@@ -23,7 +24,7 @@ double seconds_of(const std::function<void()>& work) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
-/// Copy queues that copy nothing. So copies take no time.
+/// Copy queues that copy nothing, so that only the time of giving orders is measured.
 class NoCopies final : public CopyQueues {
   public:
     void copy_out(void*, const void*, std::size_t) override {}

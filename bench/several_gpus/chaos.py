@@ -4,13 +4,13 @@
     chaos.py [runs] [ends] [--output FILE] [--count N] [--seed N ...] [--leave-out EVENT ...] [--logs FOLDER]
 
 `runs`: runs `--count` short trainings, or one training for each seed of `--seed`. The seed decides
-everything. The model is a GPT that gathers a weight in its forward, or sums over the ranks, or runs under
-FSDP2, tensor parallelism, both of them, or DistributedDataParallel. Also drawn are the budget, pauses,
-accumulation, evaluation, and disturbances of one rank: another batch size, attribute, mode or loss, or an
-error. Each training first runs without a plan, then with one. Its lines show the drawn values, the status and
-the courses of each rank, and a verdict: ok, different (other losses or weights), hang (a rank waited until a
-timeout), error, memory (unplanned="evict" cannot keep the budget), or illegal (the training also fails
-without a plan).
+everything. The model is a GPT. It gathers a weight in its forward, or sums activations over the ranks, or
+runs under FSDP2, tensor parallelism, both of them, or DistributedDataParallel. The seed also decides the
+budget, pauses, accumulation, evaluation, and how one rank is disturbed: by another batch size, attribute,
+mode or loss, or by an error. Each training first runs without a plan, then with one. The lines of a training
+show these choices, for each rank the status and how often it took each course (lifecycle/together.py), and a
+verdict: ok, different (other losses or weights), hang (a rank waited until a timeout), error, memory
+(unplanned="evict" cannot keep the budget), or illegal (the training also fails without a plan).
 
 `ends`: one rank ends at a stage of the training, by a signal, an error or a refusal. The other rank must end
 by itself, with an error, at most 15 seconds after the timeout of its group. The line of a case has the
@@ -103,9 +103,9 @@ class Ranks:
 
 
 def follow(lanes, look) -> None:
-    """Works on several lanes at the same time. A lane has a function that starts `Ranks`, and a list of
-    items. `look` gets the `Ranks` and the items: it returns None while the `Ranks` must go on, and otherwise
-    the remaining items."""
+    """Works on several lanes at the same time. A lane is a pair: a function that starts `Ranks` for a list of
+    items, and this list. `look` gets the `Ranks` and the items. It returns None while the `Ranks` must go on.
+    Otherwise it returns the items that remain, and new `Ranks` are started for them."""
     lanes = [[make, items, None] for make, items in lanes if items]
     while lanes:
         for lane in lanes:

@@ -108,8 +108,8 @@ class Model(nn.Module):
 @dataclasses.dataclass
 class Training:
     """`options`: arguments of `rematlas.apply`. `waits`: the ranks that wait for their plan after each step.
-    `events`: tuples of (step, rank or EVERY, name of the event, a random number, or for "after" the rank that
-    fails)."""
+    `events`: tuples of (step, rank or EVERY, name of the event, number). For the event "after" the number is
+    the rank that fails; for the other events it is random."""
 
     seed: int
     ranks: int
@@ -303,7 +303,8 @@ def tell(**facts) -> None:
 
 
 def count_courses() -> collections.Counter:
-    """From now on, counts the courses on which this rank agrees with the other ranks."""
+    """Returns a counter. From now on, it counts the courses (`together.Course`) on which this rank agrees
+    with the other ranks."""
     meet, courses = together.Together.meet, collections.Counter()
 
     @functools.wraps(meet)

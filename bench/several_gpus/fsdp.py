@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Compares one plan for a rank with the settings of FSDP2, on Gloo processes: CSV of name,run,value,unit.
+"""Compares training by plans with the settings of FSDP2, on Gloo processes: CSV of name,run,value,unit.
 
     fsdp.py [--output FILE] [--ranks N] [--blocks N] [--width N] [--budgets SHARE ...] [--weights W ...]
 
 A GPT is trained under `fully_shard` on blocks and root in four ways: `reshard_after_forward` False and True,
 each without checkpoints and with a checkpoint around the computation of each block. (The gathers of FSDP2 are
-outside the checkpoint.) Then plans train the GPT: for the measured peak of each of the four ways, one plan
-with each `wire_weight` of `--weights`; and one plan for each share `--budgets`, in per cent, of the smallest
-of the four peaks. REMATLAS_PROGRAMS names the folder of the programs.
+outside the checkpoint.) Then the GPT is trained by plans. The budgets of the first plans are the measured
+peaks of the four ways; each budget gets one plan for each `wire_weight` of `--weights`. The budgets of
+further plans are the shares `--budgets` of the smallest of the four peaks, in per cent. REMATLAS_PROGRAMS
+names the folder of the programs.
 
 `peak`: the most bytes of tensors in the process during a step. `gathered`: the bytes of weights that a rank
 receives in a step. `recomputed`: the time of reruns as a share of the time of all first runs. Collectives do

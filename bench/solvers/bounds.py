@@ -4,11 +4,11 @@ then spends more time on the bound, on one thread.
 
     bounds.py BIN PROBLEMS [--seconds 4] [--bound-seconds 5] [--only NAME]
 
-PROBLEMS holds NAME.graph.json files and reference.json. Prints CSV (name,run,value,unit): for each budget the
-bound, its gap to the schedule of the same call, its gap to the best known schedule (of the reference file or
-of this call), the seconds of the whole call, and 1 if the schedule is proven optimal over all orders and
-reruns. The last rows count the budgets. The exit status is 1 if a bound is above the overhead of a known
-schedule.
+PROBLEMS holds NAME.graph.json files and reference.json. Prints CSV (name,run,value,unit). For each budget the
+rows have the bound, its gap to the schedule of the same call, its gap to the best known schedule (from the
+reference file or this call), the seconds of the whole call, and 1 if the schedule is proven optimal over all
+orders and reruns. The last rows count the budgets. The exit status is 1 if a bound is above the overhead of a
+known schedule.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 // Bench of the least peak within a limit on the overhead. Compares the peak that Checkmate's integer program
-// finds with the peak that atlas finds by bisection on the budget; both get the same seconds. CSV on standard
+// finds with the peak that atlas finds by bisection on the budget; both get the same time. CSV on standard
 // output: name,run,value,unit.
 //
 //     bench_least_peak SECONDS GRAPH...

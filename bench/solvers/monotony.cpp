@@ -32,8 +32,8 @@ struct Link {
     Links links;
 };
 
-/// Returns the links from slow to fast, but `pcie4 uncontended` before `pcie4`. With `pcie4`, copies of the
-/// two directions slow each other down.
+/// Returns the links, in nearly ascending order of speed. The exception is `pcie4 uncontended`, which comes
+/// before the slower `pcie4`. With `pcie4`, copies of the two directions slow each other down.
 std::vector<Link> all_links() {
     std::vector<Link> all;
     for (const char* name : {"pcie3", "pcie4", "pcie5", "c2c"}) all.push_back({name, *links_named(name)});

@@ -2,12 +2,13 @@
 //
 //     bench_scale [SOLVER] [SECONDS] [NAME_PART]
 //
-// Each graph is solved at 30 % and at 60 % of the way from the proven least memory to the peak without
-// recomputation, each time in a new process. The rows have the time of the first answer, the time at which
-// the overhead was within 2 % of the last one, the time of the end, the overhead, the proven bound, and the
-// most memory that the process held. Solvers that cache options of blocks begin with an empty cache. `next
-// budget` is the time for a nearby budget with the cache that the first solve has filled. `next budget of a
-// sweep` is the time for a budget when the tables of the sweep have been made.
+// Each graph is solved for two budgets, each in a new process. The budgets lie between the proven least
+// memory (0 %) and the peak without recomputation (100 %): at 30 % and at 60 %. The rows have the time of the
+// first answer, the time of the first answer within 2 % of the final overhead, the time of the whole solve,
+// the final overhead, the proven bound, and the most memory that the process held. Solvers that cache options
+// of blocks begin with an empty cache. These solvers have two more rows: `next budget` is the time for a
+// budget that is 5 % higher, with the cache that the first solve has filled. `next budget of a sweep` is the
+// time for that budget after the tables for a sweep have been made.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -38,7 +38,7 @@ class SharedProcessor {
     }
 
   private:
-    static constexpr double kTried = 0.1;  ///< seconds of the first measurement
+    static constexpr double kTried = 0.1;  ///< processor time of the first measurement, in seconds
     const double seconds_;
     double slowdown_ = 1, cpu_ = 0;
     std::chrono::steady_clock::time_point wall_;

@@ -1,4 +1,4 @@
-"""Captures training steps of ten torchvision models, each with AdamW, 16 images and the times of an A100.
+"""Captures training steps of ten torchvision models: AdamW, 16 images, op times predicted for an A100.
 
 torchvision_graphs.py PROGRAM FOLDER      PROGRAM: rematlas; writes FOLDER/NAME.graph.json
 """

@@ -113,7 +113,7 @@ class LifetimePlayer {
     std::int64_t aligned(std::int64_t bytes) const { return round_up(bytes, options_.alignment); }
 
     /// Adds a block for the chain of linked lifetimes that begins at `at`. During a run in place the block is
-    /// as wide as the larger one of the input and the output.
+    /// as wide as the input or the output, whichever is larger.
     void add_block(std::int32_t at, std::int64_t alignment, MemoryBlocks& blocks) const {
         std::int32_t from = std::max(0, lives_[at].first);
         for (; at != kNone; at = taken_over_by_[at]) {

@@ -149,7 +149,7 @@ class Requests {
             make(step.tensor());
     }
 
-    /// Says whether more bytes are reserved than any device has. No further request is made then, because
+    /// Says whether more bytes are reserved than any device has. If so, no further request is made, because
     /// addresses could overflow.
     bool too_large() const { return allocator_.reserved() > kMostReserved; }
     CachingAllocatorPeaks peaks() const { return peaks_; }

@@ -36,7 +36,8 @@ struct Recipe {
     std::int64_t long_lived = 0;  ///< lengths with at least this logarithm count as long
     std::int64_t wide = 0;        ///< widths with at least this logarithm count as wide
     Fits fits = kFits[0];
-    std::int64_t ceiling = 0;  ///< distance of the ceiling from the floor, in 4096ths of the floor
+    std::int64_t ceiling = 0;  ///< how far the ceiling is above the lower bound `floor` on the top, in units
+                               ///< of `floor` / 4096
 };
 
 struct Attempt {

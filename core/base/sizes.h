@@ -43,9 +43,9 @@ Result<Budget> parse_budget(std::string_view text);
 /// Returns the budget in bytes, rounded down. Fails if a share is less than a byte, or 2^62 bytes or more.
 Result<Bytes> bytes_of(const Budget& budget, const StepBytes& step);
 
-/// Returns the smallest share that is at least `bytes`, among shares that are whole tenths of a percent, in
-/// the form that `parse_budget` reads. Returns an empty text if no share is that large, for example if only
-/// residents live in the step.
+/// Considers the shares that are whole tenths of a percent. Returns the smallest one that is at least
+/// `bytes`, as a text that `parse_budget` reads. Returns an empty text if no share is that large, for example
+/// if only residents live in the step.
 std::string share_of(Bytes bytes, Budget::Of of, const StepBytes& step);
 
 /// Reads "60s", "500ms", "2m", "1h" or "10" (seconds).

@@ -38,7 +38,7 @@ struct BestBoundLimits {
     std::stop_token stop{};                                         ///< a stop request is seen within 50 ms
     std::int64_t known = std::numeric_limits<std::int64_t>::max();  ///< time of the best known schedule
                                                                     ///< within the budget
-    /// If false, only bounds are computed that are exact in integer arithmetic and need no library.
+    /// If false, computes only bounds that are exact in integer arithmetic and need no library.
     bool whole = true;
     /// The links, for schedules that may also copy tensors to the host and back. The class of the bound is
     /// then `with_copies`.
@@ -55,7 +55,7 @@ struct ProvenBound {
     /// `time` divided by the time of the step without recomputation; infinite if no schedule fits.
     double overhead = 0;
     enum class By : std::uint8_t { required_runs, one_moment, chain_moments, whole_moments };
-    By by = By::required_runs;               ///< the weakest relaxation that gave the bound
+    By by = By::required_runs;               ///< the relaxation that proved `time`; of several, the weakest
     double seconds = 0;                      ///< wall clock of the call
     std::optional<std::int64_t> nodes = {};  ///< nodes of the branch and bound, if one ran
     /// The schedule of the best integer solution: executable, but perhaps over the budget. Empty if no

@@ -53,8 +53,8 @@ class Matrix {
         return sum;
     }
 
-    /// The largest absolute value in each row and in each column; with `sums`, the sum of the absolute
-    /// values.
+    /// A number for each row and each column: the largest absolute value. If `norms` is called with `sums`:
+    /// the sum of the absolute values.
     struct Norms {
         Vector row, column;
     };

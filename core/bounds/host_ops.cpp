@@ -31,7 +31,7 @@ StepWithoutHostOps step_without_host_ops(const Graph& graph, const FlatGraph& fl
         for (const auto* list : {&graph.ops[id].inputs, &graph.ops[id].mutates})
             for (const TensorId t : *list) touched[t] = 1;
     }
-    IdVector<TensorId, char> counted(graph.tensors.size(), 0);  // already in the list of an op
+    IdVector<TensorId, char> counted(graph.tensors.size(), 0);  // per tensor: whether an op lists it
     for (const OpId id : graph.ops.ids()) {
         const Op& op = graph.ops[id];
         if (!op.host_time) continue;

@@ -34,7 +34,8 @@ struct StepWithoutHostOps {
     std::vector<HostOp> ops;
 };
 
-/// Returns the step without the ops that may run on the host, and these ops. Cost: linear in the graph.
+/// Splits the step: returns the ops that may run on the host, and the step without them. Cost: linear in the
+/// graph.
 StepWithoutHostOps step_without_host_ops(const Graph& graph, const FlatGraph& flat);
 
 }  // namespace rematlas

@@ -10,8 +10,8 @@
 namespace rematlas {
 namespace {
 
-constexpr std::size_t kMostLater = 6;        // most ops that a term counts as run after the set: a reader
-                                             // and its postdominators
+constexpr std::size_t kMostLater = 6;        // a term counts at most this many ops as run after the set: a
+                                             // reader and its postdominators
 constexpr std::int64_t kPrecision = 10'000;  // the search ends when the relative error is at most 1 /
                                              // kPrecision
 constexpr std::int64_t kFirstStep = 64;      // after its first trial, the search goes up by 1 / kFirstStep of
@@ -121,9 +121,9 @@ class LastOfSet {
         std::vector<int> later;  ///< ops that certainly run after the set
     };
 
-    /// Returns the least bytes over the ways to continue after the op. A value from `few` to `many` is exact.
-    /// If the value is below `few`, another way may need fewer bytes; if it is `many` or more, the true value
-    /// may be larger.
+    /// After the op, the step can continue in several ways: one for each reader that may run next. Returns
+    /// the way that needs the fewest bytes. Bytes from `few` to `many` are exact. If they are below `few`,
+    /// another way may need even fewer; if they are `many` or more, the true number may be larger.
     Term term(int op, std::int64_t few, std::int64_t many) {
         Term least;
         if (!graph_->recomputable[op] && below_[op] > 0) return least;
@@ -293,8 +293,8 @@ class Search {
         return highest;
     }
 
-    /// Writes the op of the set with the least term into `best_`. Computes exact terms until the least one is
-    /// known or the time is over.
+    /// Finds the op that has the least term of all ops of the set, and writes this op into `best_`. Computes
+    /// exact terms until the least one is known or the time is over.
     void name_the_op(LastOfSet& set, std::int64_t proven) {
         std::vector<std::pair<std::int64_t, int>> least;  // negated, so that the least is on top of the heap
         for (int op : set.members()) least.push_back({-set.least_term(op), op});

@@ -6,7 +6,8 @@
 namespace rematlas {
 namespace {
 
-/// Returns `most` of the indices 0 .. count-1, ascending and spread evenly; `kept` is one of them.
+/// Chooses `most` of the indices 0 .. count-1: `kept`, and others that are spread evenly. Returns the chosen
+/// indices in ascending order.
 std::vector<int> spread(int count, int most, int kept) {
     std::set<int> chosen{kept};
     for (int i = 0; i < most && static_cast<int>(chosen.size()) < most; ++i)

@@ -19,10 +19,11 @@ struct MomentChain {
     int fullest = -1;
 };
 
-/// Returns a chain of ops during which the step without reruns holds more than `budget` bytes. The chain
-/// prefers many ops and large ops. At most one op of the chain comes before the fullest op (the op with the
-/// most memory). If `most` > 0, the chain has at most `most` ops, spread evenly, including the fullest op.
-/// The chain is empty if no op is over the budget. Cost: linear in the graph.
+/// Returns a chain of ops during which the step without reruns holds more than `budget` bytes. Of all such
+/// chains, takes one with the largest sum of weights. The weight of an op is 1 + (bytes of its inputs,
+/// outputs and workspace) / `budget`. Then shortens the chain: at most one op stays before the fullest op
+/// (the op with the most memory). If `most` > 0, at most `most` ops stay: the fullest op, and others that are
+/// spread evenly. The chain is empty if no op is over the budget. Cost: linear in the graph.
 MomentChain moment_chain(const FlatGraph& graph, std::int64_t budget, int most = 0);
 
 /// The windows of a chain. Moment k is the first run of the chain's k-th op, counted from 1. Window k holds

@@ -19,8 +19,9 @@ MomentRelaxation::MomentRelaxation(const FlatGraph& graph, std::int64_t budget, 
     find_needed();
 }
 
-// Marks the variables that some row needs, from the last window to the first: the inputs of required runs,
-// the runs that make these inputs, the moments that keep them, and so on. A mark is column 0.
+// Goes from the last window to the first and marks the variables that some row needs: the inputs of required
+// runs, the runs that make these inputs, the moments at which these inputs are kept, and so on. A mark is
+// column 0.
 void MomentRelaxation::find_needed() {
     for (int k = 1; k <= moments(); ++k) {
         for (const auto list : {graph_.inputs[op_of(k)], graph_.outputs[op_of(k)]}) {

@@ -37,8 +37,8 @@ class MomentRelaxation {
     void add_memory_row(int moment, std::int64_t room);
 
     int op_of(int moment) const { return chain_.ops[moment - 1]; }
-    /// Says whether the runs of the op in windows up to `last_window` have input rows. Reruns of late ops
-    /// have none.
+    /// Says whether the runs of the op in all windows up to `last_window` have input rows. If the op is late
+    /// (see `late_`), only the windows in which its first run can be have input rows.
     bool has_input_rows(int op, int last_window) const {
         return !late_[op] || last_window <= windows_.last[op];
     }

@@ -163,8 +163,8 @@ class MomentProgramme {
     }
 
     /// As a function of the price, each choice gives a line, and the bound is the lower envelope of these
-    /// lines. The search follows the breakpoints of the envelope: the next price is where the lines of
-    /// `below` and `above` meet, which are the choices at the nearest lower and higher price so far.
+    /// lines. The search follows the breakpoints of the envelope. `below` and `above` are the choices at the
+    /// nearest lower and the nearest higher price so far. Their lines meet at the next price.
     double best_price(MinCut& network, Choice below, Choice above, std::int64_t room, double& best_at,
                       const std::function<bool()>& stop) {
         double best = 0;
@@ -259,8 +259,8 @@ class MomentProgramme {
     std::vector<int> ops_;
     std::int64_t held_ = 0;
     int op_edges_ = 0;
-    double all_time_ = 1;  ///< nanoseconds: time of one rerun of each op that can run again
-    double scale_ = 1;     ///< capacity for each nanosecond
+    double all_time_ = 1;  ///< total nanoseconds of one rerun of each op that can run again
+    double scale_ = 1;     ///< units of capacity per nanosecond
 };
 
 /// Chooses moments to try, among the moments at which the step without reruns holds more than the budget. The
@@ -305,8 +305,8 @@ class Moments {
         return value;
     }
 
-    /// Returns the middle of the wider gap of untried moments next to the best moment, or the first untried
-    /// moment if there is no such gap.
+    /// The untried moments right before and right after the best moment form two gaps. Returns the middle of
+    /// the wider gap. If both gaps are empty, returns the first untried moment; -1 if there is none.
     int beside_the_best() const {
         const int count = static_cast<int>(ops_.size());
         const int best = static_cast<int>(std::max_element(value_.begin(), value_.end()) - value_.begin());

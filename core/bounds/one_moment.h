@@ -45,8 +45,8 @@ struct OverheadBound {
 /// and 2 ms for 10,000; all moments of 700 ops take 0.07 s.
 OverheadBound overhead_lower_bound(const FlatGraph& graph, Bytes budget, const BoundLimits& limits = {});
 
-/// Says whether `bound` proves that a schedule of `time` is optimal, to a relative 1e-9, because libraries
-/// that compute in doubles are not more precise.
+/// Says whether `bound` proves that a schedule that takes `time` is optimal. A relative difference of up to
+/// 1e-9 counts as none, because libraries that compute in doubles are not more precise.
 inline bool proves_optimal(std::int64_t bound, std::int64_t time) {
     return static_cast<double>(time) <= static_cast<double>(bound) * (1 + 1e-9);
 }

@@ -100,7 +100,7 @@ class RebuildCut {
     /// Per op: whether the op is live, that is, must not run again or has an input with a live maker.
     std::vector<std::uint8_t> live_;
 
-    std::vector<int> arc_begin_;  ///< per node: index in `arcs_`
+    std::vector<int> arc_begin_;  ///< per node: index of its first arc in `arcs_`
     std::vector<Arc> arcs_;
     std::vector<int> maker_arc_;             ///< per tensor: the arc to its maker
     std::vector<std::int64_t> room_;         ///< per arc: how much more flow it can take

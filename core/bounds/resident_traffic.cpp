@@ -12,8 +12,8 @@
 namespace rematlas {
 namespace {
 
-constexpr int kReleaseRows = 16;  // most sets of updates that get a row; a set holds the updates that are
-                                  // ready last
+constexpr int kReleaseRows = 16;  // at most this many sets of updates get a row; each set holds the updates
+                                  // whose inputs are ready last
 
 class ResidentTraffic {
   public:

@@ -56,7 +56,7 @@ struct ResidentTrafficLimits {
 };
 
 struct MovingResidents {
-    IdVector<TensorId, char> may_leave;  ///< by tensor: whether the schedule may copy it
+    IdVector<TensorId, char> may_leave;  ///< per tensor: whether the schedule may copy it
     HostLinks links;
 };
 

@@ -26,8 +26,8 @@ void TwoSidedMoments::add_link_rows() {
     }
 }
 
-/// Adds the row: the time W of the windows `first` .. `last` is at least `least` - `entries`. So entries with
-/// negative factors raise that time.
+/// Adds the row: the sum of W[k] over the windows `first` .. `last` is at least `least` minus the sum of
+/// `entries`. So entries with negative factors raise that time.
 void TwoSidedMoments::add_time_row(int first, int last, std::int64_t least, Entries& entries) {
     for (int k = first; k <= last; ++k) {
         entries.push_back({time_[k], most_time()});
@@ -70,7 +70,7 @@ void TwoSidedMoments::add_margin_rows(int first, int last, std::int64_t spent, s
 }
 
 void TwoSidedMoments::add_out_rows(int moment) {
-    // Counts only ops that run before the moment whether or not the copy is made.
+    // Counts only the ops that run before the moment in any case, with or without the copy.
     std::vector<std::uint8_t> before(graph_.op_count);
     for (int op = 0; op < graph_.op_count; ++op)
         before[op] = graph_.required[op] && windows_.last[op] < moment;

@@ -135,8 +135,9 @@ void TwoSidedMoments::add_end_rows(int k, int result) {
     programme_.add_implication(kAlways, kept_[k][result], runs_from_[k][graph_.producer[result]], copied);
 }
 
-// Returns the most bytes that a run in place can save. The flat graph has no pairs for results that are made
-// only once, but such a result may be overwritten if it can come back from the host.
+// Returns an upper bound on the bytes that a run in place can save. The flat graph has no in-place pairs for
+// inputs that are results and can be made only once. But such an input may be overwritten if a copy of it can
+// come back from the host.
 std::int64_t TwoSidedMoments::saved_in_place(int op) const {
     std::int64_t saved = 0, inputs = 0, outputs = 0;
     bool reads_result = false;

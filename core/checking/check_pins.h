@@ -1,5 +1,5 @@
-// The independent check of pins (core/schedule/pin.h). It shares no code with core/pins, which makes
-// schedules obey them.
+// The independent check of pins (core/schedule/pin.h). It shares no code with core/pins, the code that makes
+// schedules obey pins.
 #pragma once
 
 #include <string>
@@ -11,9 +11,10 @@
 
 namespace rematlas {
 
-/// Returns a line for each violation of a pin, at most 20 lines. Each line names the pin, and the step if
-/// one step violates the pin. A pin that matches nothing in the graph, and a recompute pin for a graph
-/// without a loss, are violated, too. Cost: linear in the ops, tensors and steps for each pin.
+/// Returns one line for each violation of a pin. Stops once there are 20 lines. Each line names the pin. If
+/// the violation happens at a step, the line also names the step. Two other things count as violations: a pin
+/// that matches nothing in the graph, and a recompute pin if the graph has no loss. Cost for each pin: linear
+/// in the ops, tensors and steps.
 std::vector<std::string> broken_pins(const Graph& graph, const std::vector<Step>& steps, const Pins& pins);
 
 }  // namespace rematlas

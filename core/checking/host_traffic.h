@@ -38,7 +38,8 @@ class HostTraffic {
     using UnderWay = std::vector<std::tuple<Way, int, std::int64_t, unsigned __int128>>;
     UnderWay under_way() const;
 
-    /// A queue; collectives have a queue for each name.
+    /// Identifies a queue: its way and, for collectives, its name. Other ways have one queue with an empty
+    /// name.
     using Line = std::pair<Way, std::string>;
     /// Nanoseconds in which a queue was not idle.
     using Busy = std::map<Line, std::int64_t>;

@@ -33,7 +33,8 @@ RankLink read_link(const json& object) {
     return link;
 }
 
-/// Returns how often a ring passes a part of the tensor on: once around, or twice for a sum.
+/// Returns how often each part of the tensor moves from one rank to the next: it goes around the ring once,
+/// or twice for a sum.
 int hops(RankCollective kind, int ranks) {
     return (kind == RankCollective::sum ? 2 : 1) * (ranks - 1);
 }

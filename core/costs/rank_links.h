@@ -49,7 +49,7 @@ RankCollective rank_collective_from(std::string_view op);
 struct RankLinks {
     std::vector<RankLink> links;  ///< the links of the fewest ranks first
 
-    /// Returns how many neighbouring ranks the fastest links connect; 1 if they connect all ranks.
+    /// Returns how many neighbouring ranks the first of `links` connects; 1 if it connects all ranks.
     int node() const;
 
     /// Returns the time of a ring algorithm: start + hops x hop + sent bytes / speed (Thakur, Rabenseifner

@@ -34,8 +34,9 @@ double convolution(const ShapeOf& input, const ShapeOf& weight, double output_el
     return 2.0 * per_channel * (transposed ? elements(input.sizes) : output_elements);
 }
 
-/// Returns the flops of the two products of attention over all heads, each of batch x heads x queries x keys
-/// x width. The kernels of causal attention skip the masked half (Dao, FlashAttention-2, 2023, section 3.1).
+/// Returns the flops of attention. It makes two products, and each takes 2 x batch x heads x queries x keys x
+/// width flops. The kernels of causal attention skip the masked half (Dao, FlashAttention-2, 2023,
+/// section 3.1).
 double attention(const ShapeOf& query, const ShapeOf& key, bool causal) {
     return (causal ? 2.0 : 4.0) * elements(query.sizes) * from_end(key, 2);
 }

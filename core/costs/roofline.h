@@ -32,7 +32,7 @@ struct OpCall {
     double elements_written = 0;
     /// For convolution_backward: how many of the gradients of input and weight are computed.
     int gradients = 1;
-    /// For attention: a query sees only the keys up to its own position.
+    /// For attention: whether a query sees only the keys up to its own position.
     bool causal = false;
 };
 

@@ -223,7 +223,7 @@ bool OnlineEviction::execute(const Frame& frame) {
         locked_.resize(frame.locks);
         has_run(id, frame.tensor);
     }
-    if (in_place) {  // evicts the inputs that were written over, also if the run failed half way
+    if (in_place) {  // evicts the inputs that were written over, even if the run failed half way
         for (const Trace::InPlace& pair : op.in_place) {
             const int storage = graph_.tensor(pair.input).storage;
             if (storages_[storage].on_device) evict(storage);

@@ -54,7 +54,8 @@ struct Trace {
         /// The contents of the tensor's storage are about to change after ops have read them. These ops
         /// cannot run again, so their outputs that the program still holds must be on the device.
         lose,
-        /// A training step is over: a good moment to forget ops and storages. Names no tensor.
+        /// A training step is over: a good moment to forget ops and storages. This instruction names no
+        /// tensor.
         settle,
     };
     struct Instruction {

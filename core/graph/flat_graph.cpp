@@ -35,8 +35,8 @@ void append_inplace(FlatGraph& flat, const Op& op, bool from_host) {
     flat.inplace_begin.push_back(static_cast<std::int32_t>(flat.inplace.size()));
 }
 
-/// Marks the required ops: an op is required if it is not of the forward phase, may run only once, mutates
-/// residents, makes a result, or is an ancestor of a required op.
+/// Marks the required ops. An op is required if one of these holds: its phase is not forward; it may run only
+/// once; it mutates residents; it makes a result; it is an ancestor of a required op.
 void mark_required(FlatGraph& flat, const Graph& graph) {
     flat.required.assign(flat.op_count, 0);
     for (int op = flat.op_count - 1; op >= 0; --op) {

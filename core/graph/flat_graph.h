@@ -77,9 +77,9 @@ FlatGraph flatten(const Graph& graph);
 /// Fills `users` from `inputs`. Cost: linear in the size of the graph.
 void collect_users(FlatGraph& graph);
 
-/// Returns `flat`, which must be the flat graph of `graph`, with the in-place pairs that schedules with
-/// copies may use. In such schedules an op may also overwrite a result that is made only once, because a copy
-/// of the result may be fetched from the host.
+/// Returns `flat` with all in-place pairs that schedules with copies may use. In such schedules an op may
+/// also overwrite a result that is made only once, because a copy of the result may be fetched from the host.
+/// `flat` must be the flat graph of `graph`.
 FlatGraph with_results_from_host(const Graph& graph, FlatGraph flat);
 
 /// A proven lower bound on the peak of every valid schedule without offloading. It is the largest footprint

@@ -92,8 +92,8 @@ class Validation {
         return {};
     }
 
-    /// Checks that the list names existing tensors, each once. `mark_` has, by tensor, the number of the last
-    /// list that named it.
+    /// Checks that the list names existing tensors, each once. For each tensor, `mark_` has the number of the
+    /// last list that named the tensor.
     Result<void> listed_once(OpId id, const std::vector<TensorId>& list, const char* field, int pass) {
         for (TensorId t : list) {
             if (!graph_.tensors.contains(t)) {

@@ -130,7 +130,7 @@ Result<void> validate(const Graph& graph);
 /// The queues of a graph's collectives.
 struct Queues {
     std::vector<std::string> names;  ///< in the order of the first op of each queue
-    IdVector<OpId, int> of;          ///< by op: index in `names`; -1 for ops that run on the device's compute
+    IdVector<OpId, int> of;          ///< per op: index in `names`; -1 for ops of the device's compute
 };
 Queues queues_of(const Graph& graph);
 

@@ -122,7 +122,7 @@ class Decomposition {
     }
 
     /// If more than `kLargestLevel` children of a module have only one forward op each, moves these ops to
-    /// the module: the names of such children are just the names of their ops.
+    /// the module. The names of such children say no more than the names of their ops.
     void dissolve_single_ops() {
         std::unordered_map<std::string, int> ops_of, inner;
         for (const Op& op : graph_.ops) {
@@ -309,8 +309,8 @@ class Decomposition {
         return shape + ")";
     }
 
-    /// Returns a text that is equal for equal blocks: their ops, bytes, workspaces and edges. The text
-    /// numbers the tensors in the order of their first use.
+    /// Returns a text that lists the ops, bytes, workspaces and edges of the block. The texts of equal blocks
+    /// are equal, because a text numbers the tensors in the order of their first use.
     std::string signature(BlockId id) const {
         std::string text = tree_shape(id);
         std::unordered_map<TensorId, std::size_t> number;

@@ -99,8 +99,9 @@ class TreeBuilder {
         return bytes;
     }
 
-    /// Merges neighbours until each further merge would put more than `most_items` items into one. Repeats
-    /// this with the merged items until at most `most_items` are left, or nothing can be merged any more.
+    /// Merges neighbouring items into groups of at most `most_items` items, until no two neighbouring groups
+    /// can be merged. Repeats this with the groups as items, until at most `most_items` items are left or
+    /// nothing can be merged any more.
     Items gathered(Items items) {
         while (static_cast<int>(items.size()) > options_.most_items) {
             Items merged = merge_neighbours(items);
@@ -238,8 +239,8 @@ class TreeBuilder {
         int covered() const { return period * count; }
     };
 
-    /// Returns the pattern that covers the most ops, among patterns that occur at least twice in a row; among
-    /// equals, the shortest.
+    /// Considers the patterns of two or more ops that occur at least twice in a row. Returns the pattern that
+    /// covers the most ops in this way; if several do, the shortest of them.
     static Repeat longest_repeat(const std::vector<std::size_t>& tokens) {
         const int n = static_cast<int>(tokens.size());
         Repeat best;
@@ -317,8 +318,9 @@ class TreeBuilder {
         return latest;
     }
 
-    /// Returns the bottom block (index in `bottom_`) of the op's forward op, or of the forward tensors that
-    /// it reads, as `training_tree` describes. Gradients do not matter here.
+    /// Returns the bottom block of a backward op, as an index in `bottom_`. The block follows from the op's
+    /// forward op, or else from the forward tensors that the op reads (see `training_tree`). Gradients do not
+    /// matter here.
     int wanted_by(int op, const std::vector<int>& of) const {
         const auto& forward_op = graph_.ops[OpId(op)].of;
         if (forward_op && position_[forward_op->value] >= 0) return of[forward_op->value];

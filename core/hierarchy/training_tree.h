@@ -32,10 +32,11 @@ std::optional<Partition> partition_from(std::string_view text);
 
 struct PartitionOptions {
     Partition by = Partition::bottom_up;
-    /// The most items in a level: ops of a bottom block, children of any other block.
+    /// The most items of a block: ops of a bottom block (a block without children), or children of any other
+    /// block.
     int most_items = 25;
     bool single_ops = false;      ///< splits bottom blocks further, into single ops
-    bool nest_sequences = false;  ///< articulation: also nests long sequences of blocks
+    bool nest_sequences = false;  ///< for `articulation`: also nests long sequences of blocks
     /// `bottom_up` first merges the neighbours with the least b * n ^ size_power, where b is the bytes that
     /// cross the ends of the merged block and n is the number of its ops.
     double size_power = 0.5;
@@ -50,9 +51,10 @@ struct TrainingBlock {
 };
 
 struct TrainingTree {
-    /// The required forward ops that read only from other ops in this list, in order.
+    /// The required forward ops whose inputs are all residents or made by other ops of this list. The list is
+    /// in the graph's order.
     std::vector<std::int32_t> forward;
-    /// By op: its place if all forward parts run in order and then all backward parts in reverse order; -1
+    /// Per op: its place if all forward parts run in order and then all backward parts in reverse order; -1
     /// for ops that need not run.
     std::vector<std::int32_t> rank;
     std::vector<TrainingBlock> blocks;  ///< parents come before their children; the first block is the whole

@@ -70,9 +70,9 @@ std::vector<double> values_of(glp_prob* problem, double (*value)(glp_prob*, int)
     return values;
 }
 
-/// Runs the simplex method in slices, so that stop requests are seen and the bound is reported. The slices
-/// get longer, because each slice starts again with new factors, weights and perturbation: with short slices
-/// a degenerate relaxation would never be solved.
+/// Runs the simplex method in slices. After each slice it looks for stop requests and reports the bound. The
+/// slices get longer, because each slice starts again with new factors, weights and perturbation: with short
+/// slices a degenerate relaxation would never be solved.
 bool solve_relaxation(glp_prob* problem, const MilpLimits& limits, Clock::time_point end) {
     glp_smcp control;
     glp_init_smcp(&control);

@@ -67,9 +67,9 @@ using MilpProgress = std::function<void(const MilpNews&)>;  ///< called often du
 
 struct MilpLimits {
     std::chrono::nanoseconds time = std::chrono::seconds(60);  ///< wall clock
-    /// A stop request is seen when the library looks for it, at the latest between two nodes. While GLPK
-    /// solves the first relaxation, it looks after each slice of work, which is half as long as all work
-    /// before.
+    /// A stop request is seen when the library looks for it, at the latest between two nodes. GLPK solves the
+    /// first relaxation in slices of work and looks after each slice. Each slice is half as long as all
+    /// slices before it together.
     std::stop_token stop{};
     double relative_gap = 1e-5;       ///< the search ends when (objective - bound) / objective is at most
                                       ///< this value

@@ -16,7 +16,7 @@ constexpr int kMostAbandoned = 2;
 /// Counts the programs that are still being solved although their `MilpThread` was destroyed. This happens
 /// because the libraries check neither stop tokens nor the time while they simplify a large program. The
 /// threads of these programs run only when a processor is idle, and no further program begins while there are
-/// two of them. So they cost little time and memory.
+/// two such threads. So abandoned programs cost little time and memory.
 struct Abandoned {
     std::mutex mutex;
     std::condition_variable_any changed;

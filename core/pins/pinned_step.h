@@ -1,4 +1,4 @@
-// A training step with pins, as a graph on which any solver can work.
+// A training step with pins, as a graph on which any solver can work (the graph under pins).
 //
 //     Result<PinnedStep> step = pinned_step(graph, pins);
 //     Answer answer = solver->solve({step->graph, step->flat}, budget, limits, {});
@@ -45,9 +45,10 @@ struct PinnedStep {
 Result<PinnedStep> pinned_step(const Graph& graph, const Pins& pins);
 
 /// Turns a run sequence of `step.graph` into a run sequence of the original that obeys the pins. Runs of
-/// copies become runs of their ops. If an op after the loss would read a pinned tensor that was made before,
-/// the tensor is made again first. Runs that are no longer needed are left out, if the sequence then stays
-/// within the budget. The peak may be above the budget if the tensors cannot be made again within it.
+/// copies become runs of their ops. If an op after the loss would read a pinned tensor that was made before
+/// the end of the loss, the tensor is made again first. Runs that are no longer needed are left out if the
+/// shorter sequence stays within the budget. The peak may be above the budget if the budget is too small to
+/// make the tensors again.
 RunSequence on_original(const PinnedStep& step, const FlatGraph& original, std::span<const std::int32_t> runs,
                         Bytes budget);
 

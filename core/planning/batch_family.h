@@ -5,10 +5,11 @@
 //     family.add(4, graph_of_4);
 //     std::optional<Graph> of_64 = family.graph_at(64);   // nothing if the ops differ by batch
 //
-// Bytes, workspaces and times are computed linearly from the two members nearest to the batch, and rounded
-// up. This is exact for the bytes of tensors, because they are proportional to the batch or do not depend on
-// it. Workspaces and times of kernels do not grow evenly with the batch. So a predicted graph only says which
-// batch to try, and a captured graph decides.
+// Bytes, workspaces and times are computed linearly from two members of the family (captured graphs): those
+// whose batches are nearest to the wanted batch. The numbers are rounded up. The result is exact for the
+// bytes of tensors, because they are proportional to the batch or do not depend on it. Workspaces and times
+// of kernels do not grow evenly with the batch. So a predicted graph only says which batch to try, and a
+// captured graph decides.
 #pragma once
 
 #include <cstdint>

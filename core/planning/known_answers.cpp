@@ -13,13 +13,13 @@ bool has_all(const Pins& pins, const Pins& wanted) {
     });
 }
 
-/// Says whether every schedule that keeps the host budget `less` also keeps `most`. An absent budget allows
-/// any number of bytes.
+/// Compares two host budgets: says whether every schedule that keeps `less` also keeps `most`. An absent
+/// budget allows any number of bytes.
 bool is_no_more(const std::optional<Bytes>& less, const std::optional<Bytes>& most) {
     return !most || (less && *less <= *most);
 }
 
-/// Says whether every schedule that `made` allows is also allowed by `allowed`.
+/// Says whether `allowed` allows every schedule that `made` allows.
 bool are_allowed(const Copies& made, const Copies& allowed) {
     if (made.what == Offload::none) return true;
     return is_within(made.what, allowed.what) && made.links == allowed.links &&

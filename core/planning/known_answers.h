@@ -1,6 +1,7 @@
-// Keeps the peaks that were found and the bounds that were proven for the schedules of one graph, by question
-// (a budget, the allowed copies and the pins). All code that shows or writes a bound takes the bound from a
-// KnownAnswers, so that one question has one answer everywhere.
+// Keeps what is known about the schedules of one graph: peaks that were found, and bounds that were proven.
+// Each peak and each bound belongs to a question: a budget, the allowed copies and the pins. All code that
+// shows or writes a bound takes the bound from a KnownAnswers, so that one question has one answer
+// everywhere.
 //
 //     KnownAnswers known(graph);
 //     known.add(schedule);

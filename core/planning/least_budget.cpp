@@ -9,8 +9,8 @@ namespace rematlas {
 namespace {
 
 constexpr int rounds = 12;
-constexpr double close_enough = 0.002;  // the search ends when the least peak found is this close to a budget
-                                        // that is too small, as a share of that peak
+constexpr double close_enough = 0.002;  // the search ends when the least peak found minus the largest budget
+                                        // that is too small is at most this share of that peak
 
 class Bisection {
   public:

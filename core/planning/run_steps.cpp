@@ -79,8 +79,8 @@ void RunReader::read_step(std::string_view text) {
     run_.steps.push_back(std::move(step));
 }
 
-/// Reads the header of a new run if the line is a header, or ends with one because the line before it was cut
-/// off. Returns whether it has read a header.
+/// Reads the header of a new run if the line contains one. The header is the whole line, or the end of the
+/// line if the step before it was cut off before its line break. Returns whether the line contains a header.
 bool RunReader::begins_anew(std::string_view text) {
     const std::size_t format = text.find("\"rematlas.steps\"");
     const std::size_t begin = format == text.npos ? text.npos : text.rfind('{', format);

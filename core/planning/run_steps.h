@@ -19,8 +19,8 @@
 namespace rematlas {
 
 /// Who ran a training step. `original` is the user's module, without a plan. The original also ran the steps
-/// that are `recorded` or `compared`, before a plan took over, and the `evicted` steps, under online
-/// eviction. Steps that are `evaluated` are calls without gradients.
+/// of three other kinds: `recorded` and `compared` (before a plan took over) and `evicted` (under online
+/// eviction). Steps that are `evaluated` are calls without gradients.
 enum class StepRunner { plan, original, evicted, recorded, compared, evaluated };
 inline constexpr std::size_t kStepRunners = 6;
 

@@ -63,8 +63,9 @@ void raise_by_memory(const Problem& problem, Bytes budget, const Limits& limits,
         answer.reason = "with at most " + format_bytes(*problem.copies.host_budget) + " on the host";
 }
 
-/// Raises the needed bytes above the budgets at which the bound on the overhead is infinite, because no
-/// schedule fits these budgets. The largest of them can be above the largest footprint of an op.
+/// If the bound on the overhead at a budget is infinite, no schedule fits that budget. Searches for the
+/// largest such budget and raises the needed bytes above it. This budget can be above the largest footprint
+/// of an op.
 void raise_needed(const FlatGraph& graph, Bytes budget, const Limits& limits, Infeasible& answer) {
     const auto fits_none = [&](Bytes tried) {
         return std::isinf(overhead_lower_bound(graph, tried, bound_limits(limits)).overhead);
@@ -183,7 +184,8 @@ void prove_bound(const Problem& problem, Bytes budget, const Limits& limits, Sch
     }
 }
 
-/// Like `prove_bound`, for a graph with queues: the largest bound of compute alone and of each queue alone.
+/// Like `prove_bound`, for a graph with queues. Proves a bound for compute alone and for each queue alone,
+/// and keeps the largest of these bounds.
 void prove_bound_of_queues(const Problem& problem, Bytes budget, const Limits& limits, ScheduleClass over,
                            Schedule& schedule) {
     const auto base = static_cast<double>(problem.flat.base_time);

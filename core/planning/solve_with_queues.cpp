@@ -17,13 +17,14 @@ namespace {
 constexpr auto kTimeForAllKept = std::chrono::milliseconds(500);
 constexpr double kShareOfMoves = 0.3;  ///< share of a form's time that is spent on moving its steps
 
-/// One way to ask the solver.
+/// A form in which the solver gets the graph and the budget (see the header).
 struct Form {
-    bool is_hidden;  ///< collectives take no time
-    int rooms;       ///< how much less than the budget the solver gets, in units of `room_to_move`
+    bool is_hidden;  ///< whether collectives take no time
+    int rooms;       ///< the solver's budget is the whole budget minus `rooms` times `room_to_move`
 };
 constexpr std::array<Form, 6> kForms{{{true, 0}, {false, 0}, {true, 1}, {true, 2}, {false, 2}, {true, 4}}};
-/// A form needs this much time for each op of a large graph, or a solver may find nothing.
+/// The least time of a form for each op of the graph. With less time a solver may find nothing in a large
+/// graph.
 constexpr auto kLeastForAnOp = std::chrono::microseconds(700);
 
 /// Returns how many of `kForms` the time allows, at least 1.

@@ -17,7 +17,7 @@ namespace rematlas {
 bool has_queues(const Graph& graph);
 
 /// Returns the answer for the graph; the time of the schedule is simulated with queues. The solution has a
-/// bound only if `solver` proved one for the form with the whole budget in which collectives take no time.
+/// bound only if `solver` proved one for this form: collectives take no time, and the budget is not reduced.
 /// Each form gets an equal share of the time limit. If the time limit is short for the size of the graph,
 /// fewer forms are tried.
 Answer solve_with_queues(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits,

@@ -156,7 +156,7 @@ class SweepRun {
           kinds_(kinds_of(tasks_)),
           smallest_{.peak = keep_all_peak(flat_), .runs = keep_all_sequence(flat_)} {}
 
-    /// Makes the schedule with the smallest known peak, and the search for smaller budgets, obey the pins.
+    /// Applies the pins to the schedule with the smallest known peak, and to the search for smaller budgets.
     /// `step` must be the step under the pins of the options.
     void obey(PinnedStep step) {
         pinned_ = std::move(step);
@@ -336,10 +336,10 @@ class SweepRun {
         return all;
     }
 
-    /// Removes the smallest samples, so that no new budget is chosen among them. If weights must stay on the
-    /// device, these are the samples below the least peak of all schedules found. If weights may be
-    /// offloaded, these are the samples below the largest budget that is below this peak and at which nothing
-    /// was found.
+    /// Removes the samples with the smallest budgets, so that no new budget is chosen among them. If weights
+    /// must stay on the device, removes the samples below the least peak of all schedules found. If weights
+    /// may be offloaded, keeps one more sample: the one with the largest budget that is below this peak and
+    /// has no schedule. Removes the samples below it.
     void forget_too_small(const Copies& kind, std::vector<CurveSample>& samples) const {
         std::optional<Bytes> smallest;
         for (const CurveSample& sample : samples)

@@ -42,8 +42,10 @@ struct Sweep {
     Pins pins = {};  ///< all schedules obey these pins; bounds hold for all schedules that obey them
 };
 
-/// How budgets are chosen if the options do not name them. They are at most the peak without recomputation,
-/// and at least the smallest budget that was found feasible, or less if weights may be offloaded.
+/// How budgets are chosen if the options do not name them. The largest budget is the peak without
+/// recomputation. The smallest budget is the least peak that a short search finds. If the search finds no
+/// smaller peak than the one without recomputation, or if weights may be offloaded, the smallest budget is a
+/// proven lower bound on the peak.
 enum class Spacing {
     even,   ///< equal distances
     curve,  ///< each budget is in the interval where least is known about the curve (curve_budgets.h)
@@ -63,7 +65,7 @@ struct SweepOptions {
     std::vector<Copies> copies = {Copies{}};
 };
 
-/// Called with a curve and the point that was just added to it.
+/// Called with a curve and with the point that was just added to the curve.
 using OnSweepPoint = std::function<void(const SweepCurve&, const SweepPoint&)>;
 
 /// Solves all budgets with all solvers, and checks every schedule. A schedule is also used at other budgets

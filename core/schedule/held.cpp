@@ -7,7 +7,7 @@
 namespace rematlas {
 namespace {
 
-/// Returns, by tensor, whether it is on the device after the first `count` steps.
+/// Returns for each tensor whether it is on the device after the first `count` steps.
 IdVector<TensorId, char> held_after(const Graph& graph, const std::vector<Step>& steps, std::size_t count,
                                     const Homes& homes) {
     IdVector<TensorId, char> held = on_device_at_start(graph, homes);

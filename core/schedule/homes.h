@@ -9,7 +9,7 @@ namespace rematlas {
 /// Checks the homes. Errors: a tensor does not exist, is named twice, or does not belong in its list.
 Result<void> sound_homes(const Graph& graph, const Homes& homes);
 
-/// Returns, by tensor, whether the tensor is on the device when the training step starts.
+/// Returns for each tensor whether it is on the device when the training step starts.
 IdVector<TensorId, char> on_device_at_start(const Graph& graph, const Homes& homes = {});
 
 /// Returns the bytes of the residents that are on the device from the start to the end of the training step.

@@ -155,7 +155,7 @@ class Search {
     }
 
     /// Adds outputs of the caller's loss op to `by_tokens_`. The op makes the gradients of all outputs of the
-    /// model. A gradient is added if `by_tokens_` contains an input of the op with as many bytes.
+    /// model. A gradient is added if the op has an input that is in `by_tokens_` and has as many bytes.
     void join_gradients(const Op& loss) {
         for (const TensorId out : loss.outputs)
             by_tokens_[out] = std::any_of(loss.inputs.begin(), loss.inputs.end(), [&](TensorId in) {
@@ -184,8 +184,8 @@ class Search {
     Bytes logits_;
 };
 
-/// Returns the step with smaller tensors and workspaces of the head: their bytes are divided by `chunks`. If
-/// `chunks` is 0, they have no bytes at all.
+/// Returns the step with a smaller loss head: the bytes of the head's tensors and workspaces are divided by
+/// `chunks`. If `chunks` is 0, these tensors and workspaces have no bytes at all.
 FlatGraph with_chunks(const FlatGraph& flat, const LossHead& head, std::int64_t chunks) {
     const auto share = [chunks](std::int64_t bytes) {
         return chunks == 0 ? 0 : (bytes + chunks - 1) / chunks;

@@ -33,8 +33,11 @@ std::optional<LossHead> loss_head(const Graph& graph);
 
 struct ChunkedLossHead {
     int chunks = 0;
-    Bytes needs;  ///< bytes of the loss head in chunks, at the op where the step without chunks has its peak
-    Bytes peak;   ///< peak of the whole step in chunks without recomputation, with `LossHead::sums`
+    /// Bytes of the loss head in chunks, during the op at which the step without chunks has its peak.
+    Bytes needs;
+    /// Peak of the whole step without recomputation if the loss head is computed in chunks. `LossHead::sums`
+    /// count as held during the whole backward of the head.
+    Bytes peak;
 };
 
 /// The bytes that the loss head takes at the peak of the step without recomputation.
@@ -47,7 +50,7 @@ struct LossHeadMemory {
 };
 
 /// Returns the bytes of the loss head at the peak. Returns nothing if the graph has no loss head, or if 8
-/// chunks would lower the peak by less than 1/50 of its bytes that are not resident. `flat` must be the flat
+/// chunks would lower the peak by less than 1/50 of (peak - bytes of residents). `flat` must be the flat
 /// graph of `graph`. Cost: linear.
 std::optional<LossHeadMemory> loss_head_at_peak(const Graph& graph, const FlatGraph& flat);
 

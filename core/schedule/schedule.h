@@ -116,8 +116,8 @@ struct Schedule {
     std::optional<Links> links = {};
     Pins pins = {};  ///< the user's decisions; `bound` holds for the schedules that obey them
     std::optional<Addresses> addresses = {};  ///< if present, the budget bounds the arena
-    /// The indices, ascending, of the `free` steps that online eviction made. Empty if a solver planned the
-    /// steps.
+    /// Indices of the `free` steps that online eviction made, in ascending order. Empty if a solver planned
+    /// the steps.
     std::vector<std::int32_t> evicted = {};
 };
 

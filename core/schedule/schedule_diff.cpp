@@ -37,8 +37,8 @@ void match_steps(const StepsOf& a, const StepsOf& b, ScheduleDiff& diff) {
     }
 }
 
-/// Returns, by tensor, whether it is held while step `at` runs. Outputs of the step, and inputs that it
-/// overwrites, count as held.
+/// Returns for each tensor whether it is on the device while step `at` runs. Outputs of the step, and inputs
+/// that the step overwrites, count as on the device.
 IdVector<TensorId, char> on_device_during(const Graph& graph, const std::vector<Step>& steps, std::size_t at,
                                           const Homes& homes) {
     IdVector<TensorId, char> held = on_device_at_start(graph, homes);

@@ -1,6 +1,6 @@
-// Simulates work that runs at the same time as the device's compute: copies in each direction, ops on the
-// host, and collectives. Each of the first three kinds has its own queue; collectives have a queue for each
-// group of ranks.
+// Simulates work that runs at the same time as the device's compute: copies, ops on the host and collectives.
+// There is one queue for copies to the host, one for copies to the device, one for ops on the host, and one
+// for the collectives of each group of ranks.
 //
 //     SideQueues queues;
 //     int out = queues.add({.queue = SideQueue::to_host, .alone = 100, .contended = 250});   // begins at 0

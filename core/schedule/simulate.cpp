@@ -392,7 +392,8 @@ class Simulator {
         places_[t].on_device = false;
         alive_ -= graph_.tensors[t].bytes;
     }
-    /// Says whether the host always holds bytes for the tensor, as it does for a resident that lives there.
+    /// Says whether the tensor is a resident with its home on the host. The host always holds bytes for such
+    /// a tensor.
     bool has_slot(TensorId t) const { return places_[t].lives_on_host && !producer_[t].valid(); }
     void reach_host(TensorId t) {
         places_[t].on_host = true;
@@ -424,7 +425,7 @@ class Simulator {
     IdVector<OpId, int> run_count_;
     BoundarySides sides_;
     IdVector<TensorId, std::vector<OpId>> updaters_;
-    std::vector<int> side_;  ///< numbers of the side work in `queues_`, in the order of `Simulation::beside`
+    std::vector<int> side_;      ///< per entry of `Simulation::beside`: the number of its work in `queues_`
     std::int64_t promised_ = 0;  ///< ns, an upper bound on the total time of the copies so far
     Bytes alive_, host_held_;
     Nanoseconds started_;

@@ -14,7 +14,8 @@ class BlockLifetimes {
   public:
     /// Begins a block. `block.from` is the moment after the event.
     void begin(const MeasuredBlock& block);
-    /// Ends the block at an address at a moment. If no event began the block, it existed before the trace.
+    /// Ends the block that begins at `address`. `moment` is the first moment at which the block is gone. If
+    /// no event began the block, it existed before the trace.
     void end(std::uint64_t address, Bytes bytes, TraceMoment moment);
     bool is_open(std::uint64_t address) const { return open_.contains(address); }
 
@@ -26,9 +27,9 @@ class BlockLifetimes {
         std::vector<MeasuredBlock> blocks;
         TraceGaps gaps;
     };
-    /// Completes the lifetimes. Blocks that no event ended are alive until after `last`. `all_stay`: whether
-    /// `stays` was called for every block that is alive at the end. If so, other blocks that no event ended
-    /// are counted in TraceGaps::missing_blocks.
+    /// Completes the lifetimes. Blocks that no event ended are still alive at the last moment, `last`.
+    /// `all_stay` says whether `stays` was called for every block that is alive at the end. If so, all other
+    /// blocks that no event ended are counted in TraceGaps::missing_blocks.
     Ended finish(TraceMoment last, bool all_stay);
 
   private:

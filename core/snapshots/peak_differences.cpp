@@ -47,7 +47,8 @@ SizeGroups measured_groups(const MeasuredMemory& measured, const MeasuredDevice&
     return groups;
 }
 
-/// Adds a difference for each size of which `side` has more blocks than `other`.
+/// Compares the numbers of blocks size by size. Where `side` has more blocks of a size than `other`, adds a
+/// difference to `out`.
 void add_more_of(const SizeGroups& side, const SizeGroups& other, bool measured,
                  std::vector<PeakDifference>& out) {
     for (const auto& [bytes, group] : side) {

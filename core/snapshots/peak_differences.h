@@ -1,6 +1,6 @@
-// Compares the blocks that are alive at a measured peak with the tensors that a plan holds at its own peak,
-// by size. A snapshot contains no names of tensors, and a plan contains no lines of code, but blocks of the
-// same size are usually the same tensors.
+// Compares the blocks that are alive at a measured peak with the tensors that a plan holds at its own peak.
+// Blocks and tensors are matched by their sizes: a snapshot contains no names of tensors, and a plan contains
+// no lines of code, but blocks of the same size are usually the same tensors.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ struct PlannedBytes {
 };
 
 struct PeakDifference {
-    bool measured = false;   ///< true: the blocks are only in the measurement; false: only in the plan
+    bool measured = false;   ///< whether the measurement has more blocks of this size; if not, the plan has
     Bytes each = {};         ///< size of one block, rounded up as the allocator does
-    std::size_t blocks = 0;  ///< how many more blocks of this size this side has than the other side
+    std::size_t blocks = 0;  ///< how many more blocks of this size that side has than the other side
     std::string names = {};  ///< most frequent names of blocks of this size: places in the user's code if
                              ///< `measured`, else tensors
     Bytes total() const { return Bytes(each.value * static_cast<std::int64_t>(blocks)); }

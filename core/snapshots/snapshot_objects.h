@@ -54,8 +54,8 @@ class SnapshotObjects {
         snapshot,
         other_list,
     };
-    /// The kind of an object, and its index in the vector for this kind (frames, stacks, events and so on).
-    /// For most lists it is an index into `ranges_`.
+    /// The kind of an object, and the index of the object in the vector for this kind (frames, stacks, events
+    /// and so on). For most lists that vector is `ranges_`.
     struct Meaning {
         Kind kind = Kind::other;
         std::uint32_t at = 0;

@@ -52,8 +52,8 @@ class Best {
     bool is_possible_ = false;
 };
 
-/// Returns the steps with step `from` moved to place `to`. Steps in between move along if they must keep
-/// their order with a step that moves.
+/// Returns the steps with step `from` moved to place `to`. A step in between moves, too, if it must keep its
+/// order with a step that moves.
 std::vector<Step> with_move(const Graph& graph, const std::vector<Step>& steps, std::size_t from,
                             std::size_t to) {
     const bool is_earlier = to < from;
@@ -116,8 +116,8 @@ class WaitMoves {
     }
 
   private:
-    /// Returns the step of the previous collective in the same queue if the collective at `step` must wait
-    /// for it.
+    /// If the collective at `step` must wait for the previous collective in the same queue, returns the step
+    /// of the latter.
     std::optional<std::size_t> one_before(std::size_t step) const {
         const int queue = queues_.of[steps_[step].op()];
         for (auto at = traces_.find(step); at != traces_.begin();) {

@@ -18,8 +18,8 @@ namespace rematlas {
 
 enum class Offload : std::uint8_t {
     none,
-    /// Tensors made by ops may be offloaded. Residents stay on the device, and results must be there when the
-    /// step ends.
+    /// Tensors made by ops may be offloaded. Residents stay on the device, and results must be on the device
+    /// when the step ends.
     activations,
     /// Residents, except inputs, may live on the host. Results, and tensors that the optimizer reads or
     /// makes, may be offloaded. Ops that can run on the host may run there.
@@ -43,9 +43,9 @@ constexpr bool moves_weights(Offload what) {
 
 struct Copies {
     Offload what = Offload::none;
-    /// Whether a training program runs the step, holds the parameters and gets the results. Inputs and
-    /// buffers then stay on the device. Parameters and optimizer states may be offloaded only if their home
-    /// is on the host, where the program then finds their complete values. Results end on the device.
+    /// Whether a training program runs the step, holds the parameters and gets the results. If so, inputs and
+    /// buffers stay on the device. Parameters and optimizer states may be offloaded only if their home is on
+    /// the host, where the program then finds their complete values. Results end on the device.
     bool in_training = false;
     Links links = {};  ///< between host and device; must have both directions if anything may be copied
     std::optional<Bytes> host_budget = {};  ///< limit on the peak of the host; absent: no limit

@@ -79,9 +79,9 @@ class Mover {
 
     std::int64_t duration(std::size_t at) const { return graph_.ops[items_[at].step.op()].time.value; }
 
-    /// Looks for collectives before `at` in the same queue that would still run at `latest` and whose result
-    /// is read later than the result of the collective at `at`. Returns the place of the first of them; the
-    /// collective at `at` should run before it. Returns `at` if there is none.
+    /// Looks for collectives that the collective at `at` should overtake. They are earlier in the same queue,
+    /// would still run at the time `latest`, and their results are read later than its result. Returns the
+    /// place of the first of them, or `at` if there is none.
     std::size_t first_that_can_wait(std::size_t at, std::int64_t latest) const {
         const int queue = queues_.of[items_[at].step.op()];
         const std::int64_t read = read_at(at);
@@ -93,8 +93,9 @@ class Mover {
         return found;
     }
 
-    /// Moves the collective towards the last place that is not after `before` and at which the clock is at
-    /// most `latest`. Stops earlier if the budget or a dependency requires this. Returns the new place.
+    /// Moves the collective at `at` to an earlier place: not after the place `before`, and with a clock of at
+    /// most `latest`. Stops before it gets there if the budget or a dependency requires this. Returns the new
+    /// place.
     std::size_t move(std::size_t at, std::int64_t latest, std::size_t before) {
         const std::int64_t most_time = duration(at) / 2;
         std::vector<std::size_t> along{at};  // descending
@@ -128,8 +129,8 @@ class Mover {
         return items_[at].step.runs() && queues_.of[items_[at].step.op()] >= 0;
     }
 
-    /// Returns two effects, in bytes, of the steps run one after another: their peak above the bytes held
-    /// before them, and the bytes that they add in total. `along` is in descending order.
+    /// Returns two effects, in bytes, of running the steps of `along` one after another: their peak above the
+    /// bytes held before them, and the bytes that they add in total. `along` is in descending order.
     std::pair<std::int64_t, std::int64_t> effect(const std::vector<std::size_t>& along) const {
         std::int64_t rise = 0, delta = 0;
         for (auto i = along.rbegin(); i != along.rend(); ++i) {

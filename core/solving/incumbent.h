@@ -63,7 +63,7 @@ class Incumbent {
     const Candidate& best() const { return *best_; }
     double overhead() const;  ///< overhead of the best candidate
     std::optional<double> bound() const;
-    /// Says whether the best candidate fits, and its overhead exceeds the bound by at most `gap` x bound.
+    /// Says whether the best candidate fits and its overhead is at most (1 + `gap`) * bound.
     bool is_proven(double gap = kOptimalGap) const;
 
     /// Returns the best schedule with its bound, marked optimal if `is_proven()`. Returns `Infeasible` with

@@ -77,7 +77,7 @@ class Reordering {
                            [&](const Waiting& other) { return other.uses.conflicts_with(uses); });
     }
 
-    /// Says whether the step `first` can run now, and the other waiting steps after it, within the budget.
+    /// Says whether the budget allows to run the waiting step `first` now and then all other waiting steps.
     bool has_room(std::size_t first) const {
         if (held_ + rise(first) > budget_) return false;
         std::int64_t held = held_ + delta(first);

@@ -9,8 +9,8 @@
 namespace rematlas {
 
 /// Returns the solver's answer, changed so that each update runs after the last runs of the ops that read the
-/// old value of the updated tensor. If the schedule then exceeds the budget, the function calls the solver
-/// again with a graph in which the updates that had to move come at the end of the step. The function ends
+/// old value of the updated tensor. If the changed schedule exceeds the budget, the function calls the solver
+/// again, with a graph in which the updates that had to move come at the end of the step. The function ends
 /// when the schedule fits or no further update has to move. Each call of the solver gets half of the time
 /// that is left. After a second call, the answer has no bound from the solver. A problem that allows copies
 /// is passed to the solver unchanged.

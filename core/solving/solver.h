@@ -40,7 +40,7 @@ enum class Status { optimal, feasible };
 
 struct Solution {
     std::vector<Step> steps;
-    Homes homes = {};  ///< residents that live on the host, and results that are there at the end
+    Homes homes = {};  ///< residents that live on the host, and results that end on the host
     Nanoseconds time = {};
     Bytes peak = {};
     double overhead = 1.0;

@@ -27,7 +27,7 @@ struct SolverTraits {
     /// Class of the solver's schedules, if nothing may be copied. If it is `any_order`, a sweep may show
     /// schedules of other searches as answers of the solver.
     ScheduleClass finds = ScheduleClass::staged;
-    Offload copies = Offload::none;  ///< the most that the solver can plan to copy to the host
+    Offload copies = Offload::none;  ///< the most that schedules of the solver can copy to the host
     bool least_peak = false;         ///< can also minimize the peak within a limit on the time
     bool boundary = false;           ///< never runs an op twice on one side of a boundary
     bool compared = false;           ///< takes part in comparisons for which the user names no solvers

@@ -29,8 +29,8 @@ def main():
     model.train()
     losses = []
     for step, (images, labels) in enumerate(loader):
-        # `accumulate` acts as no_sync in every other step: the processes add up their gradients only when the
-        # optimizer needs them.
+        # In every other step `accumulate` acts as no_sync. So the processes add up their gradients only when
+        # the optimizer needs them.
         with accelerator.accumulate(model):
             loss = nn.functional.cross_entropy(model(images), labels)
             accelerator.backward(loss)

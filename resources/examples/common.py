@@ -41,7 +41,7 @@ def free_port() -> int:
 
 def wait_for_plan(options: argparse.Namespace, *applied: torch.nn.Module) -> None:
     """Waits until the modules have their plans. Long trainings need not wait: they go on without a plan until
-    the plan is ready. The examples are so short that they would end before this."""
+    the plan is ready. The examples are so short that they would end before the plans are ready."""
     if not options.plain:
         import rematlas
 

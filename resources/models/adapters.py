@@ -5,7 +5,7 @@
 Each model trains low-rank adapters (Hu et al., LoRA, 2021) in bf16, beside the linear layers of the blocks.
 All other weights are frozen. The functions with `qlora` in their names (Dettmers et al., QLoRA, 2023) store
 the frozen weights in four bits each: as indices into a table of 16 numbers, with a scale for each 64 weights.
-The forward computes the weight from them, and the backward computes it again.
+The forward computes the weights from the indices and scales, and the backward computes them again.
 """
 
 import torch

@@ -77,8 +77,8 @@ class TransformerModel(Translator):
         )
 
 
-# name: (model, inputs, traced, budget), then the same for the small form. The first model is the example of
-# Rockmate's README.
+# name: (model, inputs, whether it is traced, budget), then the same for the small form. The first model is
+# the example of Rockmate's README.
 LARGE = {
     "resnet101": (ResNet101, lambda: [image(100, 3, 128, 128)], True, "2GiB"),
     "gpt2_medium": (

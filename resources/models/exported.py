@@ -212,9 +212,9 @@ PROGRAMS = {
 FUNCTIONAL = ["functional", "statistics", "writes_input_functional"]
 REFUSED = ["statistics", "course"]
 
-# Modules of modules.py that torch.export refuses, that have arguments other than tensors, or that use a
-# weight twice under autocast: the exported program casts the weight twice, and sums its gradients in another
-# type.
+# Modules of modules.py that are left out: torch.export refuses them, or they have arguments other than
+# tensors, or they use a weight twice under autocast. (The exported program casts such a weight twice, and
+# sums its gradients in another type.)
 LEFT_OUT = ["ctc", "settings", "settings_none", "returns_argument", "autocast_bf16", "autocast_f16"]
 MODELS = ["mlp_scripted", "resnet_scripted", "gpt_scripted", "unet_scripted", "lstm_scripted"]
 

@@ -166,8 +166,8 @@ class LanguageModel(nn.Module):
 
 
 class FourierLayer(nn.Module):
-    """A layer with a path of weights on the lowest frequencies, and a pointwise path (Li et al., 2021, figure
-    2)."""
+    """Adds two linear maps of the input: one of its lowest frequencies, and one of each point (Li et al.,
+    2021, figure 2)."""
 
     def __init__(self, width: int, modes: int):
         super().__init__()

@@ -37,7 +37,7 @@ void set_malloc_limits() {
     mallopt(M_TRIM_THRESHOLD, heap_is_kept || kept_heaps > 0 ? -1 : 64 << 20);
 }
 
-/// The largest number of threads that a search during planning starts in addition to the calling thread.
+/// The most threads that a search during planning starts in addition to the calling thread.
 constexpr int heaps_left_by_threads = 3;
 
 /// Returns the free memory at the end of the calling thread's heap to the system. malloc_trim does not shrink
@@ -90,9 +90,9 @@ void free_block(Header* block) {
 }
 
 /// The seal shows that a block is from this allocator. Blocks that libtorch's own allocator handed out
-/// earlier may also be freed here, because oneDNN frees through the raw interface. Reading the 64 bytes
-/// before such a block is safe: malloc's bookkeeping precedes the block, and the block is aligned to 64
-/// bytes.
+/// earlier may also be freed here, because oneDNN frees blocks by their addresses (c10's raw_deallocate).
+/// Reading the 64 bytes before such a block is safe: malloc's bookkeeping precedes the block, and the block
+/// is aligned to 64 bytes.
 std::uint64_t seal_of(const void* block) {
     return reinterpret_cast<std::uintptr_t>(block) ^ 0x9e3779b97f4a7c15u;
 }
@@ -119,7 +119,7 @@ void count(std::int64_t bytes) {
     raise(bytes_step_peak, now);
 }
 
-/// Returns the address that the header has if `data` is from this allocator (see `is_ours`).
+/// Returns the address of the header of a block. Valid only if `data` is from this allocator (see `is_ours`).
 Header* header_of(void* data) {
     return reinterpret_cast<Header*>(static_cast<char*>(data) - header);
 }
@@ -142,8 +142,8 @@ void release(void* data) {
     free_block(block);
 }
 
-/// Each DataPtr has the data as its context and `release` as its deleter, so that memory can be freed from
-/// its address alone: oneDNN allocates and frees through the raw interface.
+/// Each DataPtr has the data as its context and `release` as its deleter, so that memory can be freed by its
+/// address alone. oneDNN does this (c10's raw_allocate and raw_deallocate).
 class Allocator final : public c10::Allocator {
   public:
     c10::DataPtr allocate(std::size_t bytes) override {

@@ -51,8 +51,8 @@ class CountingAllocator {
     static std::int64_t take_step_peak();
 
     /// While an object of this class lives, each large block is taken outside the heap, in pages of its own.
-    /// These pages return to the system when the block is freed; the heap would keep its pages. Used for a
-    /// step that runs only once, and for memory that loss and optimizer take while the step's own memory is
+    /// These pages return to the system when the block is freed; pages of the heap would not. Used for a step
+    /// that runs only once, and for memory that loss and optimizer take while the step's own memory is
     /// reserved.
     class OwnPages {
       public:

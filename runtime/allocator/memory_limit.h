@@ -26,7 +26,7 @@ class RoomMaker {
     /// Must be called before a thread takes `bytes` bytes. Frees other memory if necessary; throws if the
     /// bytes must not be taken.
     virtual void before_allocation(std::int64_t bytes) = 0;
-    /// Must be called when the device had no memory for `bytes` bytes. Frees other memory: if possible, as
+    /// Must be called when the device had no memory for `bytes` bytes. Frees other memory, if possible as
     /// many bytes as are missing. Returns false if nothing is left to free. The allocator must hold no lock
     /// during the call.
     virtual bool give_way(std::int64_t bytes) = 0;
@@ -39,9 +39,9 @@ class RoomMaker {
     virtual const c10::DataPtr& behind(const c10::DataPtr& pointer) const = 0;
     /// Returns a meter of the bytes that would be alive if nothing had been freed to make room.
     virtual MemoryMeter& without_it() = 0;
-    /// `hold` and `keep` make these tensors again if their memory was freed. Afterwards their memory is not
-    /// freed to make room: after `hold` as long as the result lives, after `keep` for ever. `who`: the name
-    /// that error messages give to the work that follows.
+    /// `hold` and `keep` make these tensors again if their memory was freed. Their memory is then no longer
+    /// freed to make room: after `hold`, as long as the result of `hold` lives; after `keep`, for ever.
+    /// `who`: the name that error messages give to the work that follows.
     virtual std::shared_ptr<void> hold(c10::ArrayRef<at::Tensor> tensors, const char* who) = 0;
     virtual void keep(c10::ArrayRef<at::Tensor> tensors) = 0;
     /// Must be called before something other than the program's ops changes the contents of these tensors.

@@ -41,8 +41,8 @@ class StepMemory {
     ~StepMemory();
 
     /// `key` identifies what the step does. If it differs from the key of the previous step, all memory is
-    /// planned anew, and this step is logged. `most`: the bytes that the arena should not exceed. An arena
-    /// that exceeds them is planned again with more effort.
+    /// planned anew, and this step is logged. `most`: the largest number of bytes that the arena should have.
+    /// A larger arena is planned again with more effort.
     void begin_step(std::uint64_t key, std::int64_t most = std::numeric_limits<std::int64_t>::max());
     /// Ends the step. If an error prevents this call, the next `begin_step` drops the log.
     void end_step();

@@ -1,5 +1,5 @@
 // Adds ops, tensors and optimizer states to a captured step. Each new op is placed behind an op of the
-// captured step.
+// captured step, that is, it comes right after that op in the order of the ops.
 //
 //     AddedOps added(step, device);
 //     const int sum = added.add_state("w.grad", like, 0);

@@ -52,9 +52,9 @@ class Builder {
                 if (operand != no_operand && value_of(operand) >= 0) visit(value_of(operand));
     }
 
-    /// Gives constants with equal contents one tensor. In a step with collectives, short constants are not
-    /// merged: two numbers (for example, the index of a rank's first row and a size) can be equal on one rank
-    /// and differ on another, and the graphs of all ranks must be equal.
+    /// Merges constants with equal contents into one tensor. In a step with collectives, short constants are
+    /// not merged, because the graphs of all ranks must be equal: two numbers (for example, the index of a
+    /// rank's first row and a size) can be equal on one rank and differ on another.
     void unite_constants() {
         constexpr std::int64_t is_short = 64;  // bytes
         const bool with_others =
@@ -252,8 +252,8 @@ class Builder {
         return TensorId(static_cast<std::int32_t>(step_.graph.tensors.size() - 1));
     }
 
-    /// Orders two kinds of ops relative to the loss. Ops whose value the program reads in its forward, to
-    /// decide how to continue, must run before the loss. Random ops of the backward must draw their numbers
+    /// Orders two kinds of ops relative to the loss. Ops whose values the program reads in its forward (to
+    /// decide how to continue) must run before the loss. Random ops of the backward must draw their numbers
     /// after the loss has drawn its own.
     void keep_to_its_half(const RecordedOp& recorded, Op& op) {
         const bool is_loss = recorded.tape.name == output_gradients_op;
@@ -269,7 +269,7 @@ class Builder {
         }
     }
 
-    /// Lets the caller's loss read all outputs, and the buffers as the forward leaves them.
+    /// Lets the caller's loss read all outputs, and the contents of the buffers at the end of the forward.
     void add_end_of_forward(const RecordedOp& recorded, Op& op) {
         const auto add = [&](int value) {
             if (recording_.values[value].producer < &recorded - recording_.ops.data())

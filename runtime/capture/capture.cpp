@@ -77,10 +77,10 @@ Result<void> check_replay(std::span<const Step> steps, Executor& executor,
                  "; a kernel is not deterministic"};
 }
 
-/// Runs a further step of the original and the replay with other inputs and weights. Fails if the results
-/// differ. For example, they differ if the program reads values without a dispatched op: the recording has
-/// such values as constants. The call also fails if a guarded value changes. `gradients` holds the gradients
-/// of the previous step before the call, and the gradients of this step after the call.
+/// Runs a further step of the original and of the replay, with other inputs and weights. Fails if the results
+/// differ. For example, they differ if the program reads values without calling the dispatcher, because the
+/// recording has such values as constants. The call also fails if a guarded value changes. `gradients` holds
+/// the gradients of the previous step before the call, and the gradients of this step after the call.
 Result<void> check_further_step(std::span<const Step> steps, Executor& executor,
                                 const std::vector<at::Tensor>& inputs, Original& original, Model& fresh,
                                 std::vector<at::Tensor>& gradients, Loss loss, DeviceRuntime& device) {

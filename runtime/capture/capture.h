@@ -24,8 +24,8 @@ Result<Graph> capture(const std::filesystem::path& model, const CaptureOptions& 
                       DeviceRuntime& device);
 
 /// Calls the function `capture` with deterministic kernels in force. If an op has no deterministic kernel,
-/// calls it again under KernelSettings::lenient, and notes this in the graph's provenance. On a device
-/// without a choice of kernels, `capture` is just called.
+/// calls `capture` again under KernelSettings::lenient, and notes this in the graph's provenance. If the
+/// device has no choice of kernels, only calls `capture`.
 Result<Graph> with_deterministic_kernels(DeviceRuntime& device,
                                          const std::function<Result<Graph>()>& capture);
 

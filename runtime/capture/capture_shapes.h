@@ -26,8 +26,8 @@ Result<Graph> capture_for(const std::filesystem::path& model, const CaptureOptio
                           const DeviceProfile& profile);
 
 /// Makes a graph to train with, for a step that is perhaps too large for the device without a plan. The step
-/// is recorded from shapes; then each op is profiled on the device. The whole step first runs in `rematlas
-/// run --verify`, which compares it with the original.
+/// is recorded from shapes; then each op is profiled on the device. The whole step runs for the first time in
+/// `rematlas run --verify`, which compares it with the original.
 Result<Graph> capture_op_by_op(const std::filesystem::path& model, const CaptureOptions& options,
                                DeviceRuntime& device);
 

@@ -12,7 +12,7 @@ struct HiddenUpdate {
     std::string_view op;
     std::size_t first, last;  ///< positions of the arguments that are written
     HiddenWrite kind = HiddenWrite::statistics;
-    int training = -1;  ///< position of the flag that says whether the call trains; -1 if each call does
+    int training = -1;  ///< position of the flag that says whether the call trains; -1: all calls do
 };
 constexpr std::array<HiddenUpdate, 9> hidden_updates{{
     {"aten::native_batch_norm", 3, 4, HiddenWrite::statistics, 5},
@@ -23,7 +23,7 @@ constexpr std::array<HiddenUpdate, 9> hidden_updates{{
     {"aten::batch_norm_gather_stats", 3, 4},
     {"aten::batch_norm_gather_stats_with_counts", 3, 4},
     {"aten::_batch_norm_with_update", 3, 4},
-    {"aten::mkldnn_rnn_layer_backward", 22, 22, HiddenWrite::contents},  // the forward op's workspace
+    {"aten::mkldnn_rnn_layer_backward", 22, 22, HiddenWrite::contents},  // writes the forward op's workspace
 }};
 
 template <std::size_t n>

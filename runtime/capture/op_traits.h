@@ -43,8 +43,8 @@ bool makes_uninitialized(const std::string& name);
 /// Returns true if the result's shape depends on the values of the arguments, for arguments of any type.
 bool shape_depends_on_values(const std::string& name);
 
-/// Returns true if the op's count of draws from the host's generator is not fixed: if it depends on the
-/// values of the arguments, or on the numbers that the op has drawn so far.
+/// Returns true if the number of draws that the op takes from the host's generator is not fixed, but depends
+/// on the values of the arguments or on the numbers drawn so far.
 bool draws_by_values(const std::string& name);
 
 /// Returns a fast digest of bytes in host memory. If the contents before and after a change have the same

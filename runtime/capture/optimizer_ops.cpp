@@ -67,7 +67,7 @@ class Updates : private AddedOps {
   private:
     using AddedOps::overwrite;
 
-    /// A gradient after the ops that have been added for it so far. `maker` is the op of the captured step
+    /// A gradient as the ops that were added for it so far leave it. `maker` is the op of the captured step
     /// behind which these ops are added.
     struct Given {
         int operand;
@@ -296,8 +296,8 @@ class Updates : private AddedOps {
     }
 
     /// Returns the first op of the graph behind which the update can run. Some ops read the parameter but are
-    /// not needed for the gradient. Each of them gets an output without bytes, which the update reads. So
-    /// every schedule runs these ops before the update.
+    /// not needed for the gradient. Each of these ops gets an output without bytes, and the update reads this
+    /// output. So every schedule runs these ops before the update.
     OpId last_before(const Operand& parameter, OpId maker, std::vector<TensorId>& inputs) {
         OpId last = maker;
         const std::vector<std::uint8_t> leads = leading_to(maker);

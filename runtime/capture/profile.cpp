@@ -32,8 +32,8 @@ struct Group {
     Bytes workspace = {};
 };
 
-/// Describes the work of a run: the signature of the op, and for each tensor that the op writes over, whether
-/// the run copies this tensor first.
+/// Describes the work of a run: the signature of the op, and, for each tensor that the op writes over,
+/// whether the run copies this tensor first.
 std::string work_of(const Graph& graph, const Tape& tape, const IdVector<TensorId, OpId>& producer,
                     const Step& step) {
     std::string work = signature_of(tape, step.op());

@@ -140,8 +140,8 @@ class Isolation {
         return entry->second;
     }
 
-    /// If the tensor is on the device already and the op does not write to it, returns a tensor of bytes on
-    /// its memory; otherwise an undefined tensor.
+    /// If the tensor is on the device already and the op does not write to it, returns a tensor of bytes that
+    /// shares its memory. Otherwise returns an undefined tensor.
     at::Tensor read_in_place(TensorId tensor, std::int64_t bytes, const c10::TensorOptions& options) const {
         const auto found = there_.find(tensor);
         if (found == there_.end() || written_.contains(tensor)) return {};

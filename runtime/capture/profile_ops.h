@@ -10,10 +10,11 @@
 
 namespace rematlas {
 
-/// Runs each distinct op alone, on operands with random contents (numbers in [0, 1), indices in range), which
-/// are then freed. Fills `time` and `workspace` of the graph's ops, and `draws` of the tape's random ops.
-/// `there`: tensors that are on the device already; an op that only reads such a tensor uses its memory. In
-/// addition, the call needs the memory of the largest op. Fails with one line that names the op.
+/// Runs each distinct op alone, on operands with random contents (numbers in [0, 1), indices in range). Frees
+/// the operands after each op. Fills `time` and `workspace` of the graph's ops, and `draws` of the tape's
+/// random ops. `there`: tensors that are on the device already; an op that only reads such a tensor uses its
+/// memory. Besides `there`, the call needs the memory of the largest op. Fails with one line that names the
+/// op.
 Result<void> profile_ops(CapturedStep& step, DeviceRuntime& device, const ProfileOptions& options,
                          const std::map<TensorId, c10::Storage>& there = {});
 

@@ -11,9 +11,9 @@
 namespace rematlas {
 namespace {
 
-/// Returns the tensors among the given inputs; if none are given, the inputs that the program was exported
-/// with. Adds the target that --loss cross_entropy needs; its shape is that of the output without the axis of
-/// classes.
+/// Returns the specs of those given inputs that are tensors. If no inputs are given, returns the specs of the
+/// inputs with which the program was exported. Adds the target that --loss cross_entropy needs; it has the
+/// shape of the output without the axis of classes.
 Result<std::vector<InputSpec>> complete_inputs(const std::filesystem::path& path,
                                                const CaptureOptions& options, StepKernels& kernels) {
     std::vector<InputSpec> specs = options.inputs;

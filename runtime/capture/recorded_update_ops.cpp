@@ -84,8 +84,8 @@ class RecordedParts : private AddedOps {
         return ends;
     }
 
-    /// Adds an op for the part. The op reads the tensors `before`, so it runs after they exist. Returns an
-    /// output of the op that has no bytes.
+    /// Adds an op for the part. The op reads the tensors `before`, so it must run after their makers. Returns
+    /// an output of the op that has no bytes.
     TensorId add_part(const UpdatePart& part, const std::vector<TensorId>& before) {
         std::set<TensorId> reads(before.begin(), before.end()), writes;
         for (const int place : part.reads) reads.insert(of(place));

@@ -3,9 +3,9 @@
 // One op named `recorded_update_op` stands for each part of the update. A part updates one parameter if the
 // optimizer updates the parameters one after another; if the optimizer works on lists (foreach), the whole
 // update is one part. The op mutates parameters and states, and its workspace is the peak of the part's
-// temporary tensors. So exactly one op changes each resident. With one op for each call, several ops would
-// change a parameter, and solvers would never rerun an op that reads the parameter before it changes
-// (core/schedule/update_order.h).
+// temporary tensors. So exactly one op changes each resident. If each call of the optimizer were one op,
+// several ops would change a parameter, and solvers would never rerun an op that reads the parameter before
+// it changes (core/schedule/update_order.h).
 //
 // These ops follow the backward, one after the other, as in a program that calls `optimizer.step()` after
 // `backward()`. Gradients are still held when the step ends.

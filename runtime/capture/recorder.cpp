@@ -256,8 +256,8 @@ void Recorder::begin_backward(const std::vector<int>& outputs, const std::vector
     }
 }
 
-/// Notes which outputs are still held. Must not be called with shape functions, because the caller never gets
-/// the outputs that shape functions make.
+/// Notes which outputs are still held. Must not be called if shape functions run in place of kernels, because
+/// the caller never gets the outputs that shape functions make.
 void Recorder::note_outputs_held() {
     std::set<int> alive;
     for (const auto& [storage, place] : places_)

@@ -108,8 +108,8 @@ class Recorder final : public DispatchMode {
     /// refusal, in the order of their first use.
     const std::vector<std::string>& groups() const { return groups_; }
 
-    /// Returns the op and the module of each tensor that the step made, that is still alive, and that is
-    /// neither an output nor a gradient.
+    /// Returns the op and the module of each tensor that the step made and that is still alive, except
+    /// outputs and gradients.
     std::vector<std::string> survivors() const;
 
   private:
@@ -138,8 +138,8 @@ class Recorder final : public DispatchMode {
         RecordedOp record;
         std::vector<Use> uses;
         std::unique_ptr<GeneratorState> generator;
-        std::string computes;      ///< for a forward op: a text that describes the computation; it serves to
-                                   ///< recognize the rerun by a checkpoint
+        std::string computes;      ///< for a forward op: a text that describes the computation, by which the
+                                   ///< op is recognized when a checkpoint reruns it
         std::optional<int> again;  ///< the recorded op that this call recomputes
     };
 
@@ -204,8 +204,8 @@ class Recorder final : public DispatchMode {
     std::unordered_map<const c10::StorageImpl*, Place> places_;
     std::map<std::string, int> operand_index_;
     std::map<std::uint64_t, Origin>
-        by_sequence_;  ///< forward ops by autograd's sequence numbers, including views, which are not
-                       ///< recorded
+        by_sequence_;  ///< forward ops by autograd's sequence numbers; includes views, although they
+                       ///< are not recorded
     std::string last_backward_module_;
     std::unordered_map<std::string, int> computed_;    ///< forward ops by the text that describes their
                                                        ///< computation

@@ -87,9 +87,9 @@ std::vector<Recorder::Use> Recorder::uses_of(const c10::OperatorHandle& op, cons
     return uses;
 }
 
-/// Constructors of tensors call `empty` and then write to the tensor without calling the dispatcher. So a
-/// tensor that is read before an op has written all of it becomes a constant. With `in_process` it becomes a
-/// constant only if the pattern that `poison` wrote has changed.
+/// Constructors of tensors call `empty` and then write to the tensor without calling the dispatcher. So the
+/// result of `empty` becomes a constant, unless the first op that uses it overwrites all of it. With
+/// `in_process` it becomes a constant only if, in addition, the pattern that `poison` wrote has changed.
 void Recorder::settle_uninitialized(const RecordedOp& record, const std::vector<Use>& uses) {
     for (const Use& use : uses) {
         RecordedValue& value = recording_.values[use.value];
@@ -113,8 +113,8 @@ bool Recorder::depends_on_data(const std::vector<Use>& uses) const {
 }
 
 /// Says whether the number that the op returns can become a guard. With `in_process` every number can.
-/// Otherwise only numbers of the backward can: gradient formulas read values to choose between forms of the
-/// same result (for example, whether any factor of a product is zero), but the model's own program reads
+/// Otherwise only numbers of the backward can. Gradient formulas read values only to choose between forms of
+/// the same result (for example, whether any factor of a product is zero). The model's own program reads
 /// values to decide what to compute.
 bool Recorder::may_be_guarded(const c10::OperatorHandle& op, const RecordedOp& record) const {
     return (options_.in_process || record.phase == Phase::backward) && gives_a_number(op.schema());
@@ -174,8 +174,8 @@ void Recorder::audit(const RecordedOp& record, const std::vector<Use>& uses) {
     }
 }
 
-/// Refuses a result that is another storage over the memory of an argument, because replay could not know how
-/// long that memory must live.
+/// Refuses a result that uses the memory of an argument through a storage of its own, because replay could
+/// not know how long that memory must live.
 void Recorder::refuse_shared_memory(const RecordedOp& record, const std::vector<Use>& uses,
                                     const at::Tensor& made) {
     const auto* begin = static_cast<const char*>(made.storage().data());
@@ -398,7 +398,7 @@ void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, tor
 void Recorder::observe(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     if (waits_for_collective(op.schema().name())) return wait(op, keys, stack);
     if (refusal_ && options_.in_process) return run(op, keys, stack);
-    if (wraps_result(op.schema().name())) return run_kernel(op, keys, stack);  // even with shape functions
+    if (wraps_result(op.schema().name())) return run_kernel(op, keys, stack);  // never a shape function
     Call call;
     try {
         before_kernel(op, *stack, call);

@@ -63,7 +63,7 @@ void Recorder::take_cast(const at::Tensor& cast, const at::Tensor& parameter) {
               recording_.values[value].bytes});
 }
 
-/// Notes the casts that the program's autocast region may hold until it ends.
+/// Notes the casts that the program's autocast region may hold until the region ends.
 void Recorder::note_casts() {
     for (const auto& [storage, place] : places_) {
         const RecordedValue& value = recording_.values[place.value];

@@ -30,7 +30,7 @@ void Recorder::name_group(RecordedOp& record) {
 }
 
 /// Runs a wait for a collective. The wait is no op of the graph: a plan waits as soon as it has begun the
-/// collective. With shape functions no collective has begun, and the wait is left out.
+/// collective. If shape functions run in place of kernels, no collective has begun, and the wait is left out.
 void Recorder::wait(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     try {
         if (!refusal_)

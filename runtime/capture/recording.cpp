@@ -71,8 +71,8 @@ std::string text_of(const Operand& operand) {
                     c10::IntArrayRef(operand.strides), place);
 }
 
-/// Says in words what the operand is in the recording: an argument of the first op that takes it, otherwise a
-/// gradient, otherwise an output.
+/// Says in words what the operand is in the recording: an argument of some op (the first that takes it); if
+/// no op takes it, a gradient or an output.
 std::string role_of(const Recording& recording, int operand) {
     for (const RecordedOp& op : recording.ops)
         for (const Argument& argument : op.tape.arguments)

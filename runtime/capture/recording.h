@@ -20,8 +20,8 @@ struct RecordedValue {
     TensorKind kind = TensorKind::activation;
     std::string name;
     std::int64_t bytes = 0;
-    int producer = -1;             ///< the op that made the value, or -1
-    int version_of = -1;           ///< the value that the producer overwrote, or -1
+    int producer = -1;             ///< the op that made the value; -1 if no op did
+    int version_of = -1;           ///< the value that the producer overwrote; -1 if none
     bool depends_on_data = false;  ///< depends on parameters, buffers, inputs or random numbers
     std::string contents;          ///< if the value is a constant, its bytes
     std::optional<TensorLayout> layout =
@@ -41,7 +41,7 @@ struct RecordedOp {
         false;                   ///< the op overwrites statistics on which its outputs do not depend, so it
                                  ///< can run again without them
     bool guards_sizes = false;   ///< the shape of the op's result depends on the data
-    bool dropped = false;        ///< the op's output was found to be a constant
+    bool dropped = false;        ///< the op is left out, because its output was found to be a constant
     std::int64_t time = 0;       ///< nanoseconds; set in measured steps
     std::int64_t workspace = 0;  ///< bytes held only while the op ran; set in measured steps
 };

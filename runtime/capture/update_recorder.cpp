@@ -85,7 +85,7 @@ int UpdateRecorder::memory_of(const at::Tensor& tensor, bool made) {
     return place;
 }
 
-/// Counts the bytes of temporaries again, because some ops resize the tensors that they write to.
+/// Corrects the counted bytes of the temporaries, because some ops resize the tensors that they write to.
 void UpdateRecorder::settle_sizes() {
     for (const int place : living_) {
         Memory& memory = memories_[static_cast<std::size_t>(place)];

@@ -30,7 +30,8 @@ namespace rematlas {
 struct UpdateTensor {
     enum class Kind : std::uint8_t { parameter, gradient, state };
     Kind kind = Kind::state;
-    std::string name;  ///< the parameter's name, also for its gradient; e.g. layer.weight.exp_avg for a state
+    /// The name of the parameter, also if the tensor is its gradient. For a state: e.g. layer.weight.exp_avg.
+    std::string name;
     at::Tensor tensor;
 };
 
@@ -38,8 +39,8 @@ struct UpdateTensor {
 struct UpdatePart {
     std::vector<int> reads, writes;  ///< indices in RecordedUpdate::tensors, ascending; may overlap
     std::vector<OpCall> calls;
-    /// The most bytes of temporaries that are alive at one of the part's ops, including the allocator's
-    /// rounding.
+    /// Peak bytes: the most bytes of temporaries that are alive at once during the part's ops, including the
+    /// allocator's rounding.
     std::int64_t temporaries = 0;
 };
 

@@ -45,7 +45,7 @@ CollectiveCall::CollectiveCall(const c10::OperatorHandle& op, const torch::jit::
             const auto [place, is_new] = places.try_emplace(tensor.unsafeGetTensorImpl(), given_.size());
             const std::size_t uses = uses_beside(*tensor.unsafeGetTensorImpl(), tensor.use_count(), 0);
             if (is_new) given_.push_back(held(tensor, uses));
-            --given_[place->second].uses;  // the stack's reference, which ends when the op pops the argument
+            --given_[place->second].uses;  // the stack's reference ends when the op pops the argument
         });
 }
 
@@ -70,9 +70,10 @@ void CollectiveCall::wait(const torch::jit::Stack& stack, Waits waits) const {
             made += static_cast<std::int64_t>(tensor.storage().nbytes());
         });
     }
-    // Gloo's thread still holds tensors for a moment after the wait has returned, and their memory would be
-    // counted. With `Waits::later`, only the references to tensors are compared, because other ops may have
-    // changed the bytes alive and the uses of memory.
+    // Gloo's thread holds tensors for a moment after the wait has returned, and their memory would be
+    // counted. So this function also waits, at most 100 ms, until the collective's tensors have only the
+    // references that exist outside of the call. With `Waits::at_once`, the references to their memory and
+    // the bytes of host memory must be back, too. With `Waits::later`, other ops may have changed both.
     const bool at_once = waits == Waits::at_once;
     const auto is_held = [&] {
         return (at_once && CountingAllocator::alive() > alive_before_ + made) ||

@@ -17,7 +17,7 @@ namespace rematlas {
 /// A call of a collective, from before it runs until its data has arrived.
 class CollectiveCall {
   public:
-    enum class Waits { at_once, later };  ///< later: other ops have run since the collective began
+    enum class Waits { at_once, later };  ///< whether other ops have run since the collective began (`later`)
 
     /// The arguments are on top of the stack.
     CollectiveCall(const c10::OperatorHandle& op, const torch::jit::Stack& stack);

@@ -36,8 +36,8 @@ struct CpuGeneratorState final : GeneratorState {
         if (next_double) add(std::bit_cast<std::uint64_t>(*next_double) + 1);
         return hash;
     }
-    /// The engine makes its numbers in blocks. Once a copy of the engine has the same position in its block
-    /// as `later`, the copy advances by whole blocks.
+    /// Draws from a copy of the engine until the copy equals the engine of `later`. An engine makes its
+    /// numbers in blocks. Once both engines are at the same position in a block, the copy skips whole blocks.
     std::optional<std::int64_t> distance_to(const GeneratorState& later) const override {
         const auto& target = dynamic_cast<const CpuGeneratorState&>(later);
         if (next_float != target.next_float || next_double != target.next_double) return std::nullopt;

@@ -60,8 +60,8 @@ class DeviceGraphs {
 /// Counts the blocks of the allocator that can be larger than their requests (see `most_footprint`).
 struct LooseBlocks {
     std::int64_t alive = 0;
-    std::int64_t most = 0;    ///< the largest number alive at once since any of the device's peaks was reset
-    std::int64_t so_far = 0;  ///< how many were handed out in all, also if given back since
+    std::int64_t most = 0;    ///< the largest number alive at once since a peak of the device was last reset
+    std::int64_t so_far = 0;  ///< how many were ever handed out, including those that were given back
     std::int64_t slack = 0;   ///< the most bytes by which one block can exceed its request
 };
 

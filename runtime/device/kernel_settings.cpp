@@ -71,7 +71,7 @@ KernelSettings KernelSettings::of_process() {
 void KernelSettings::put_in_force() const {
     at::Context& context = at::globalContext();
     context.setDeterministicAlgorithms(determinism != Determinism::off, determinism == Determinism::warn);
-    // Otherwise libtorch would fill each tensor that `empty` makes, which costs one more kernel for many ops.
+    // By default, deterministic mode also fills each tensor that `empty` makes: one more kernel for many ops.
     if (determinism != Determinism::off) context.setDeterministicFillUninitializedMemory(false);
     context.setUserEnabledCuDNN(cudnn);
     context.setBenchmarkCuDNN(cudnn_benchmark);

@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t small_bytes = 64;
 constexpr int small_copies = 256;
-constexpr int most_of_the_other_way = 64;  // the most copies of the other direction for each timed copy; in
+constexpr int most_of_the_other_way = 64;  // limit on the copies in the other direction per timed copy; in
                                            // known links, the two speeds differ by a smaller factor
 
 double seconds_since(Clock::time_point began) {

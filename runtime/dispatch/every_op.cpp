@@ -17,7 +17,7 @@ using c10::OperatorName;
 
 AnswerForOps in_place;
 
-/// The kernel of an op that another library's fallback handles too.
+/// A kernel of Rematlas for one op. It passes calls that are not Rematlas' to another library's kernel.
 class OneOp final : public c10::OperatorKernel {
   public:
     explicit OneOp(c10::SafeKernelFunction others) : others_(std::move(others)) {}
@@ -74,8 +74,8 @@ class EachOp {
     std::vector<c10::RegistrationHandleRAII> kernels_;
 };
 
-/// Null if the fallback is Rematlas' own. The object is never freed, because its kernels are called until the
-/// process ends.
+/// Null if the key's fallback is Rematlas' own. The object is never freed, because its kernels are called
+/// until the process ends.
 EachOp* each_op = nullptr;
 
 void fallback(const OperatorHandle& op, DispatchKeySet keys, torch::jit::Stack* stack) {

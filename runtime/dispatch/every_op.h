@@ -1,8 +1,8 @@
 // One function that handles every op on Rematlas' dispatch key.
 //
-// The function is the fallback of the key; a dispatcher accepts only one fallback per key. If another library
-// has already registered a fallback on the key, each op gets a kernel instead, which passes calls that are
-// not Rematlas' to that fallback.
+// The function is the fallback of the key. The dispatcher accepts only one fallback per key. If another
+// library has already registered a fallback on the key, Rematlas registers a kernel for each op instead.
+// These kernels pass calls that Rematlas does not handle to the other library's fallback.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -12,8 +12,8 @@ namespace rematlas {
 
 struct AnswerForOps {
     void (*answer)(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
-    /// Says whether Rematlas handles the call. Called only if another library has a fallback on the key,
-    /// which handles all other calls.
+    /// Says whether Rematlas handles the call. If not, the fallback of the other library handles it. Called
+    /// only if another library has a fallback on the key.
     bool (*is_ours)(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
 };
 

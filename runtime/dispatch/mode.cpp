@@ -21,7 +21,8 @@ using c10::impl::TorchDispatchModeTLS;
 
 std::atomic<DispatchMode*> mode_in_force{nullptr};
 std::atomic<DispatchMode*> mode_within{nullptr};
-std::atomic<DispatchMode*> mode_aside{nullptr};  ///< was set aside; sees no ops while `mode_in_force` is set
+/// The mode that `unseen_by_outer` has set aside. It sees no ops while `mode_in_force` is set.
+std::atomic<DispatchMode*> mode_aside{nullptr};
 std::atomic<std::thread::id> thread_within{};
 thread_local int includes = 0;  ///< number of OwnKeyIncluded objects of this thread
 thread_local bool was_included = false;
@@ -78,9 +79,9 @@ void redispatch(const c10::OperatorHandle& op, DispatchKeySet keys, torch::jit::
 }
 
 /// Handles an op. Modes and tensor classes that are written in Python come first: they are part of the
-/// program, and the mode in force sees the ops that they call on plain tensors. If Rematlas' key comes after
-/// Python's (torch 2.13 and later), Python's modes and classes have run before this function, and calls on
-/// fake tensors arrive without Python's key.
+/// program, and the mode in force sees the ops that they call on plain tensors. In torch 2.13 and later, the
+/// dispatcher handles Python's key before Rematlas' key. Python's modes and classes have then run before this
+/// function, and calls on fake tensors arrive without Python's key.
 void answer(const c10::OperatorHandle& op, DispatchKeySet keys, torch::jit::Stack* stack) {
     DispatchMode* mode = mode_in_force.load();
     if (!mode) mode = mode_within.load();
@@ -98,8 +99,8 @@ void answer(const c10::OperatorHandle& op, DispatchKeySet keys, torch::jit::Stac
     mode && !keys.has(DispatchKey::Meta) ? mode->call(op, keys, stack) : redispatch(op, keys, stack);
 }
 
-/// Returns false if no mode is in force, or if an argument has the key and so belongs to the other library
-/// with a fallback on the key.
+/// Returns false if no mode is in force, or if an argument has the key. Such an argument belongs to the other
+/// library that has a fallback on the key.
 bool is_ours(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
     bool are_others = false;
     for_each_tensor_of(stack, op.schema().arguments().size(),

@@ -44,8 +44,9 @@ void EvictionTrace::sees(std::int64_t alive) {
     other_ = other_ < 0 ? unknown : std::min(other_, unknown);
 }
 
-/// Notes a storage that an op reads for the first time. If its bytes have been alive since the step began,
-/// the storage exists from the beginning of the step. Otherwise the op `rematlas::outside` makes it now.
+/// Notes a storage that an op reads for the first time. If the bytes of the storage have been alive since the
+/// step began, the graph has the storage from the beginning. Otherwise the op `rematlas::outside` makes the
+/// storage now.
 void EvictionTrace::met(int tensor, std::int64_t bytes, std::int64_t alive, std::int64_t now) {
     const std::int64_t unknown = std::max<std::int64_t>(alive - known_bytes_ - bytes, 0);
     There& there = at(tensor);
@@ -159,8 +160,8 @@ TensorId EvictionTrace::add_tensor(const There& there, bool is_made) {
     return now_.graph.tensors.push_back({there.name, Bytes(there.bytes), there.kind});
 }
 
-/// Notes that the evictor's `tensor` is present as the graph's tensor `as`. If it was present as another
-/// tensor of the graph, that tensor is freed.
+/// Notes that the evictor's tensor `tensor` is now present, and that the graph's tensor `as` represents it.
+/// If another tensor of the graph represented it before, that tensor is freed.
 void EvictionTrace::appear(int tensor, TensorId as) {
     There& there = at(tensor);
     if (there.here && there.tensor != as) {

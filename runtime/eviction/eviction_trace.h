@@ -10,13 +10,13 @@
 // during the whole step are residents. A storage that existed before the step and is freed within it is made
 // by the op `rematlas::before_step`. A storage that something else made within the step, such as a batch of
 // data, is made by `rematlas::outside` when an op first reads it. Memory that the evictor does not know is
-// one resident, `other memory`. If an op of an earlier step runs again, it becomes an op of this graph, which
-// makes new tensors. A rerun that reads these new tensors is a further op of the graph.
+// one resident, `other memory`. If an op of an earlier step runs again, it becomes an op of this graph, and
+// makes new tensors of the graph. A rerun that reads these new tensors is a further op of the graph.
 //
 // Counted bytes are the bytes that the device's allocator has handed out. The schedule's peak can be less
-// than the counted peak, for two reasons. If a kernel takes memory in several pieces, storages can be evicted
-// while it runs; the schedule has these evictions before the kernel. And an eviction can free more bytes than
-// are missing.
+// than the counted peak, for two reasons. First, if a kernel takes memory in several pieces, storages can be
+// evicted while the kernel runs; in the schedule, these evictions come before the kernel. Second, an eviction
+// can free more bytes than are missing.
 #pragma once
 
 #include <cstdint>

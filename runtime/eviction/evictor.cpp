@@ -137,7 +137,7 @@ void Evictor::step_is_over() {
     eviction_.settle();
     if (record_) record_->step_is_over(alive(), most_alive_.exchange(alive()));
     if (limit_ != no_limit) limit_ = budget_;  // the limit may have risen during the step
-    // An error while storages were released is dropped: their release is tried again after the next step.
+    // If releasing storages has failed, the error is dropped: the release is tried again after the next step.
     error_ = nullptr;
     thrashes_ = false;
 }
@@ -158,9 +158,9 @@ void Evictor::let_departed_go() {
 }
 
 /// Handles the storages that the program has dropped and that no op can restore. Such a storage is kept for
-/// reruns of the tensors that were made from it. If these tensors take no more bytes than the storage, they
-/// are kept and the storage is released. For example, the optimizer's first copy of a gradient is kept
-/// instead of the gradient.
+/// reruns of the tensors that were made from it. If these tensors take no more bytes than the storage, the
+/// tensors are kept and the storage is released. For example, the optimizer's first copy of a gradient is
+/// kept instead of the gradient.
 void Evictor::let_go_of_dropped() {
     for (const int storage : dropped_by_program_) {
         const int tensor = known_[storage].tensor;

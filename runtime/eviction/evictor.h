@@ -117,11 +117,11 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     enum class Look {
         now,         ///< the code reads the memory now, and is done before the next op
         on,          ///< the code may read the memory as long as the tensor lives
-        and_change,  ///< as `on`, and the code may write there: all tensors that were or will be made from
-                     ///< this one are no longer evicted
+        and_change,  ///< as `on`, and the code may write to the memory: tensors that were or will be made
+                     ///< from this one are no longer evicted
     };
     void touch(const at::Tensor& tensor, Look look);
-    /// Lends the memory to other code, which may write there, until `returned` is called. The loan costs
+    /// Lends the memory to other code, which may write to it, until `returned` is called. The loan costs
     /// nothing if it ends before the next op; otherwise the tensor is treated as after Look::and_change until
     /// the loan ends. Returns a number for `returned`, negative if the tensor needs no loan.
     std::int64_t lend(const at::Tensor& tensor);

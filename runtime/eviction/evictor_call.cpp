@@ -12,8 +12,8 @@
 namespace rematlas {
 namespace {
 
-/// A step ends after this many calls at the latest; otherwise the books of a program that never runs a
-/// backward would grow for ever.
+/// A step ends after this many calls at the latest. Without this limit, the books of a program that never
+/// runs a backward would grow for ever.
 constexpr std::int64_t most_calls_a_step = 50'000;
 
 /// If the call only reads an operand on another device, and the operand is at most this large, a copy of the
@@ -200,7 +200,7 @@ void Evictor::read_arguments(Call& call, const torch::jit::Stack& stack) {
         if (refills) call.refilled.push_back(storage);
         (refills || !eviction_.is_pinned(storage) ? call.changed : call.lost).push_back(storage);
     });
-    // A rerun gets no running statistics. The kernel then takes the type of the tensors that it saves from
+    // A rerun gets no running statistics. The type of the tensors that the kernel saves is then the type of
     // another argument. If no other argument has the type of the statistics, the op cannot run again.
     for (const c10::ScalarType type : statistics_types)
         if (std::find(types.begin(), types.end(), type) == types.end()) call.runs_once = true;

@@ -98,8 +98,8 @@ int Evictor::memory() const {
 
 void Evictor::before_allocation(std::int64_t bytes) {
     if (measures_) measure(bytes);
-    // `alive` is called twice only if memory had to be freed: a GPU's allocator copies all its statistics in
-    // each call.
+    // `alive` is slow on a GPU, because the allocator copies all its statistics in each call. So it is called
+    // a second time only if memory had to be freed.
     std::int64_t before = alive();
     if (before + device_.most_footprint(bytes) > limit_) {
         take_room(bytes);

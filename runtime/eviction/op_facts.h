@@ -22,7 +22,7 @@ struct OpFacts {
     bool random = false;
     std::vector<std::uint8_t> writes;  ///< per argument: whether the schema says that the op writes to it
     std::size_t returns = 0;
-    bool looks_at_first = false;    ///< only the geometry of the first argument matters
+    bool looks_at_first = false;    ///< the op reads the geometry of the first argument, but not its data
     bool may_write_hidden = false;  ///< see hidden_write
     bool overwrites = false;        ///< see overwrites_everything
     bool by_item = false;           ///< see goes_item_by_item

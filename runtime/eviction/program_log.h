@@ -26,9 +26,9 @@ class ProgramLog {
     void workspace(std::int64_t bytes);
 
     const Trace& trace() const { return trace_; }
-    /// Returns the trace of the program without the weights: storages that were made outside the evictor and
-    /// are never released, such as weights and constants, take no bytes in it. Outside storages that are
-    /// released, such as tensors that stand for numbers, keep their bytes.
+    /// Returns a trace without the bytes of weights. In this trace, storages that were made outside the
+    /// evictor and are never released, such as weights and constants, take no bytes. Storages from outside
+    /// that are released, such as tensors that stand for numbers, keep their bytes.
     Trace without_outside() const;
     const std::vector<DtrEvent>& events() const { return events_; }
     const std::vector<std::string>& names() const { return names_; }  ///< per op of the trace

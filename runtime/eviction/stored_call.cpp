@@ -101,7 +101,7 @@ StoredCall::StoredCall(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
 
 at::Tensor StoredCall::Look::on(c10::Storage storage) const {
     if (copy.defined()) return copy;
-    if (!storage)  // only the geometry matters
+    if (!storage)  // the op reads only the tensor's geometry
         storage =
             c10::Storage(c10::Storage::use_byte_size_t(), 0, c10::DataPtr(nullptr, device), nullptr, false);
     return tensor_on(std::move(storage), device,

@@ -49,11 +49,12 @@ struct Optimizer {
     std::string_view name() const;
 
     std::string op() const;
-    /// The overload of the op that reads the learning rate from a tensor, so that the rate can change from
-    /// step to step.
+    /// The op's overload that takes the learning rate as a tensor, so that the rate can change from step to
+    /// step.
     static constexpr const char* overload = "tensor_lr";
     std::vector<OptimizerState> states() const;
-    /// Returns the value of an argument of the op that is neither a list of tensors nor the learning rate.
+    /// Returns the value of the op's argument `argument`, which is neither a list of tensors nor the learning
+    /// rate.
     c10::IValue value_of(std::string_view argument) const;
 };
 

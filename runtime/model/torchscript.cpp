@@ -63,8 +63,8 @@ bool enters_autocast(const torch::jit::Block& block) {
     return false;
 }
 
-/// Inserts the casts of `torch.autocast` in scripted code. The interpreter's optimization, which is switched
-/// off, would insert them after the same passes. Traced code contains the casts already.
+/// Inserts the casts of `torch.autocast` in scripted code, after the same passes as the interpreter's own
+/// optimization, which is switched off. Traced code contains the casts already.
 void carry_out_autocast(torch::jit::Module& module) {
     const std::shared_ptr<torch::jit::Graph> original = module.get_method("forward").graph();
     std::shared_ptr<torch::jit::Graph> graph = original->copy();

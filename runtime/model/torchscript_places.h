@@ -41,7 +41,7 @@ class TorchScriptPlaces final : public Places {
         long index = 0;
     };
     std::map<std::string, Cursor> cursors_;  ///< by module path: the ModuleList that runs now, if several
-                                             ///< lists of the module have a member that fits
+                                             ///< lists of the module have such a member (see above)
 };
 
 }  // namespace rematlas

@@ -16,8 +16,8 @@
 namespace rematlas {
 namespace {
 
-/// The number of bytes by which the workspace of libraries may differ from the captured workspace. Other
-/// settings of the libraries change their workspace by more than this.
+/// The workspace of the libraries may differ from the captured workspace by this many bytes. If the libraries
+/// run with other settings, their workspace differs by more.
 constexpr std::int64_t workspace_tolerance = std::int64_t{1} << 20;
 
 std::string shape_text(c10::ScalarType dtype, c10::IntArrayRef sizes) {
@@ -161,7 +161,7 @@ Result<void> BoundModel::rebind(const std::vector<at::Tensor>& tensors) {
     return {};
 }
 
-/// Looks at all storages, because the caller may have exchanged them since the last call.
+/// Checks all storages in each call, because the caller may have exchanged some since the previous call.
 Result<void> BoundModel::place_bound(OperandTable& operands) const {
     for (std::size_t i = 0; i < bound.size(); ++i) {
         if (Result<void> fits = check_bound(i); !fits) return fits.error();

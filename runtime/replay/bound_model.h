@@ -42,18 +42,18 @@ struct StepLinks;
 class BoundModel {
   public:
     /// `graph` and `device` must outlive the result. `states`: the optimizer's tensors, see `rebind_states`;
-    /// they are made if the list is empty. Fails if the names, shapes, types or places in memory of tensors
-    /// differ from those of the captured model. Fails if the graph was captured for another kind of device,
-    /// or for another GPU, version of torch or other settings. Fails if this libtorch lacks an operator.
-    /// Errors about tensors begin with `owner`.
+    /// they are made if the list is empty. Fails if a tensor differs from the captured model's in name,
+    /// shape, type, device or memory layout. Fails if the graph was captured for another kind of device, GPU
+    /// or version of torch, or under other settings. Fails if this libtorch lacks an operator. Errors about
+    /// tensors begin with `owner`.
     static Result<std::unique_ptr<BoundModel>> bind(const Graph& graph, Tape tape,
                                                     const std::vector<NamedTensor>& tensors,
                                                     const std::string& owner, DeviceRuntime& device,
                                                     std::vector<at::Tensor> states = {});
     ~BoundModel();
 
-    /// Binds these tensors instead of the bound ones, in the order of Tape::bindings. This is cheap if they
-    /// are the same objects. Fails if the number of tensors differs; `place_bound` checks the rest.
+    /// Replaces the bound tensors by these, in the order of Tape::bindings. This is cheap for a tensor that
+    /// is the same object as before. Fails if the number of tensors differs; `place_bound` checks the rest.
     Result<void> rebind(const std::vector<at::Tensor>& tensors);
     /// Binds other tensors of the optimizer, in the order of Tape::states. Fails if a tensor differs in type,
     /// shape or layout from the captured one.
@@ -66,7 +66,7 @@ class BoundModel {
     Result<void> check_settings() const;
     /// Returns the arguments that the op's kernel takes, with the tensors of `operands`.
     torch::jit::Stack arguments_of(OpId op, const OperandTable& operands) const;
-    /// Returns the arguments with other tensors: `tensor_of` returns the tensor of an operand.
+    /// As above, but with the tensors that `tensor_of` returns for the indices of operands.
     torch::jit::Stack arguments_of(OpId op, const std::function<at::Tensor(int)>& tensor_of) const;
 
     /// Returns how far all random ops before this turn (PreparedOp::turn) advance the generator together.

@@ -147,7 +147,7 @@ class Executor {
     void restore(std::uint64_t number);
 
     /// Returns the present state of the generator and of all tensors that the step writes to, except
-    /// parameters that its optimizer updates.
+    /// parameters that the step's optimizer updates.
     std::unique_ptr<Snapshot> snapshot() const;
     /// Says whether some op of the step draws random numbers.
     bool draws() const;
@@ -159,7 +159,7 @@ class Executor {
     /// before this backward.
     bool moves_buffers_late() const;
 
-    /// Binds these tensors instead of the bound ones; see BoundModel::rebind.
+    /// Replaces the bound tensors by these; see BoundModel::rebind.
     Result<void> rebind(const std::vector<at::Tensor>& tensors);
     Result<void> rebind_states(std::vector<at::Tensor> tensors);
 

@@ -34,8 +34,8 @@ bool OpenCollectives::must_end_before(const Open& open, const Step& step) const 
         return std::any_of(tensors.begin(), tensors.end(), holds);
     };
     if (any(op.outputs, is_used) || any(op.mutates, is_used)) return true;
-    // A kernel that can run in place writes to the memory of an input, or to a copy of that memory (see
-    // Overwrites).
+    // A kernel that can run in place may write to the memory of an input. So such a step must also wait for
+    // collectives that read the input.
     return op.inplace.empty() ? any(op.inputs, is_made) : any(op.inputs, is_used);
 }
 

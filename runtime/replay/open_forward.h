@@ -81,7 +81,7 @@ class OpenForward {
 };
 
 /// Checks that the gradients of the outputs are defined and have the same layout as when the step was
-/// captured. `gradients` are in the order of the op with the name `output_gradients_op`.
+/// captured. `gradients` are in the order in which the op `output_gradients_op` makes them.
 Result<void> check_output_gradients(const BoundModel& model, const std::vector<at::Tensor>& gradients);
 
 }  // namespace rematlas

@@ -26,9 +26,9 @@ struct Mapping {
     std::size_t bytes;
 };
 
-/// Returns a storage for an operand of which only the shape matters, because kernels require a storage. The
-/// storage reads as zeros and takes no memory. If the step does not run on the CPU, the storage cannot be
-/// read at all, because a kernel of another device could not read it either.
+/// Returns a storage for an operand of which the op uses only the shape; kernels require a storage even then.
+/// The storage reads as zeros and takes no memory. If the step runs on another device than the CPU, nobody
+/// can read the storage, because a kernel of that device could not read it either.
 c10::Storage address_space(const Operand& operand, c10::Device device) {
     std::int64_t elements = operand.offset + 1;
     for (std::size_t i = 0; i < operand.sizes.size(); ++i)

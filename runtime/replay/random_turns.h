@@ -39,7 +39,7 @@ class RandomTurns {
 
     const BoundModel& model_;
     std::vector<std::unique_ptr<GeneratorState>> before_;  ///< state of the generator before each past turn
-    int next_ = 0;                                         ///< the generator has its state before this turn
+    int next_ = 0;                                         ///< turn before which the generator stands now
 };
 
 }  // namespace rematlas

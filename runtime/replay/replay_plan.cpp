@@ -11,8 +11,8 @@
 namespace rematlas {
 namespace {
 
-/// Counts the runs of each op. Fails if random ops do not come in the captured order and it is not known how
-/// far a skipped op moves the generator.
+/// Counts the runs of each op. Fails if a random op comes later than in the captured order, and it is not
+/// known how far this op moves the generator.
 Result<void> count_runs(const BoundModel& model, ReplayPlan& plan) {
     const Graph& graph = model.graph;
     plan.runs = IdVector<OpId, int>(graph.ops.size(), 0);
@@ -45,9 +45,10 @@ void find_reads_and_writes(const BoundModel& model, ReplayPlan& plan) {
     }
 }
 
-/// Moves ops that update counters, and similar ops, to the front, where the step takes the least memory. Such
-/// ops depend on no other op, so a schedule may put them anywhere, even after the loss. But the original runs
-/// them in its forward.
+/// Moves to the front, where the step takes the least memory, those ops of the forward that update residents,
+/// read only residents and make no tensor, such as ops that update counters. A schedule may put such ops
+/// anywhere, even after the loss, because no other op depends on them. But the original runs them in its
+/// forward.
 void move_counters_first(const BoundModel& model, std::vector<Step>& steps) {
     const auto counts = [&](const Step& step) {
         if (!step.runs()) return false;
@@ -60,7 +61,7 @@ void move_counters_first(const BoundModel& model, std::vector<Step>& steps) {
 }
 
 /// Finds the step of the schedule at which the forward ends. Checks that all outputs exist at this step, and
-/// that the generator can get the state that it has after the original's forward.
+/// that the random number generator can be put into the state in which the original's forward leaves it.
 Result<void> find_loss(const BoundModel& model, ReplayPlan& plan) {
     const Graph& graph = model.graph;
     IdVector<OpId, std::uint8_t> ran(graph.ops.size(), 0);

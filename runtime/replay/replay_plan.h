@@ -37,9 +37,9 @@ struct ReplayPlan {
     bool stays(TensorId tensor) const { return !overwritten[tensor]; }
     bool reads_later(TensorId tensor, std::size_t step) const { return read_end[tensor] > step; }
 
-    /// Fails if the executor does not support a step, if a tensor cannot move, or if the order of random ops
-    /// does not allow the generator to be kept as in the original. Cost: linear, plus the cost of packing the
-    /// moved tensors.
+    /// Fails if the executor does not support a step, or if a tensor cannot move. Fails if a random op comes
+    /// later than in the captured order, and it is not known how far this op moves the generator. Cost:
+    /// linear, plus the cost of packing the moved tensors.
     static Result<ReplayPlan> make(const BoundModel& model, std::span<const Step> steps,
                                    const Homes& homes = {});
     /// Plans a training step in two halves with the caller's loss between them. Ops that update counters are

@@ -189,8 +189,8 @@ void ReplayRun::run_op(OpId id, bool in_place) {
     overwrites_.end(id, in_place, operands);
 }
 
-/// Runs the collective. If the graph gives the op a queue (Op::collective), later steps wait for the results;
-/// otherwise this function waits for them.
+/// Runs the collective. If the graph gives the op a queue (Op::collective), the steps that need its results
+/// wait for them; otherwise this function waits for the results.
 void ReplayRun::run_collective(OpId id) {
     const c10::OperatorHandle& op = *model.ops[id].handle;
     CollectiveCall call(op, stack_);
@@ -340,8 +340,8 @@ void ReplayRun::count_back(OpId op) {
 }
 
 /// Called after an error. Leaves generator, counters and buffers as the original would have them just before
-/// the op that failed in its first run, or else before the next op that has not run here. Does nothing in the
-/// backward, or if buffers have been updated already.
+/// a certain op: the op that failed, if it failed in its first run; otherwise the next op of the schedule
+/// that has not run yet. Does nothing in the backward, or if buffers have been updated already.
 void ReplayRun::leave_as_original() {
     const bool within = std::exchange(in_kernel_, false);
     const bool in_second_half = !plan->parts.empty() && at_ >= plan->loss_step;

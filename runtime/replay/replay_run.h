@@ -152,8 +152,10 @@ class ReplayRun {
     std::vector<StepMeasure> measures_;
     std::unique_ptr<Marks> marks_;  ///< time marks before each step of the schedule, if ops are timed
     bool buffers_updated_ = false;
-    std::vector<std::pair<TensorId, c10::Storage>> moved_;  ///< the caller's storages of buffers whose old
-                                                            ///< contents were moved elsewhere
+    /// The caller's storages of those buffers that got their new contents although later steps read the old
+    /// contents. Until the run is cleared, operands of such a buffer refer to a storage with the old
+    /// contents.
+    std::vector<std::pair<TensorId, c10::Storage>> moved_;
     std::unique_ptr<StepMemory> memory_;                    ///< memory of runs that use an arena
     std::vector<Step> memory_steps_;                        ///< steps for which `memory_` was begun
     std::int64_t memory_queue_ = 0;                         ///< device queue for which `memory_` was begun

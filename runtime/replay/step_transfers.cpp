@@ -142,9 +142,9 @@ Result<void> StepTransfers::begin(OperandTable& operands, const std::vector<at::
     return {};
 }
 
-/// Moves the residents whose home is on the host to their places there. The caller's storages still count as
-/// storages of the device, but from then on refer to this host memory, which is kept as long as somebody
-/// holds the storages. Residents that are in host memory already, because of another plan or the caller,
+/// Moves each resident whose home is on the host to its place in host memory. The caller's storages still
+/// count as storages of the device, but from then on refer to this host memory, which is kept as long as
+/// somebody holds the storages. Residents that another plan or the caller has already put into host memory
 /// stay where they are.
 void StepTransfers::bring_home(OperandTable& operands) {
     std::vector<TensorId> elsewhere;

@@ -71,8 +71,9 @@ class StepTransfers {
     /// Waits until no copy is running any more, wherever the step has stopped. Afterwards the memory of
     /// tensors that the step made can be freed.
     void settle() { player_.settle(); }
-    /// Makes residents complete again, and makes the operands refer to the caller's storages. Must be called
-    /// after `settle`.
+    /// Copies residents that have left the device back into the caller's storages. Makes the operands of
+    /// residents whose home is on the host refer to the caller's storages again. Must be called after
+    /// `settle`.
     void restore(OperandTable& operands);
 
     const StepTransferPlan* plan() const { return plan_.get(); }
@@ -84,8 +85,8 @@ class StepTransfers {
     StepTransfers(const BoundModel& model, std::shared_ptr<const StepTransferPlan> plan, StepLinks& links,
                   std::shared_ptr<PinnedSlab> slab);
     bool lives_on_host(TensorId tensor) const { return home_[tensor] >= 0; }
-    /// Says whether the tensor's storage is the caller's. Such a storage keeps its identity while its memory
-    /// is exchanged.
+    /// Says whether the tensor's storage is the caller's. Such a storage stays the same object when its
+    /// memory is exchanged.
     bool is_callers(TensorId tensor) const { return model_.resident[tensor] && !lives_on_host(tensor); }
     void bring_home(OperandTable& operands);
     void move_home(const std::vector<TensorId>& tensors);
@@ -109,8 +110,9 @@ class StepTransfers {
     IdVector<TensorId, std::size_t> bytes_;     ///< size of the storage when it was last on the device
     IdVector<TensorId, c10::Storage> counted_;  ///< device memory that is allocated on behalf of tensors in
                                                 ///< host memory
-    IdVector<TensorId, std::uint8_t> moves_, away_;  ///< residents that leave the device in the step, and
-                                                     ///< residents that are away now
+    /// For residents: whether the tensor leaves the device in the step, and whether it has left the device
+    /// now.
+    IdVector<TensorId, std::uint8_t> moves_, away_;
     std::int64_t bytes_away_at_start_ = 0;
     HostOpRunner host_op_runner_;
     TransferPlayer player_;

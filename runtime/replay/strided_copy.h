@@ -5,8 +5,8 @@
 
 namespace rematlas {
 
-/// Returns a view with only the first of all elements that have the same address. So a kernel that writes to
-/// the view writes to each address once.
+/// Returns a view with one element along each axis of stride 0, as an expanded tensor has. A kernel that
+/// writes to the view then writes to each address of the expanded tensor once.
 at::Tensor once_each(const at::Tensor& tensor);
 
 /// Returns a copy with the same strides, in its own memory.

@@ -106,8 +106,8 @@ struct Binding {
     Operand operand;
 };
 
-/// A gradient that the step makes, of the parameter with this name or of an input. `operand` is `no_operand`
-/// if the outputs do not depend on the parameter or input, or if the step's optimizer takes the gradient.
+/// The gradient of a parameter or of an input. `operand` is `no_operand` if the outputs do not depend on the
+/// parameter or input, or if the step's own optimizer uses the gradient up.
 struct GradientOf {
     std::string parameter;
     int operand = no_operand;

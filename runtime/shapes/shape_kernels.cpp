@@ -147,10 +147,10 @@ class Twins {
     std::vector<std::pair<c10::Storage, c10::Storage>> storages_;
 };
 
-/// Says whether an op of a device other than the host names the host as its device, or gets a tensor with
-/// dimensions in host memory, which its kernel could not read. This occurs in programs that were traced on
-/// the host: they make tensors (position ids, masks) there. Only indices and tensors that are copied may be
-/// in host memory.
+/// Says whether an op of a device other than the host names the host as its device, or gets a tensor that is
+/// in host memory and has at least one dimension. The op's kernel could not read such a tensor, unless it is
+/// an index or is only copied. This occurs in programs that were traced on the host: they make tensors
+/// (position ids, masks) on the host.
 bool mixes_devices(const c10::FunctionSchema& schema, const torch::jit::Stack& stack, std::size_t base,
                    c10::Device device) {
     const std::string& name = schema.name();

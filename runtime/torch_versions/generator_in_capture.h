@@ -23,10 +23,10 @@ constexpr int most_generator_pairs = 2;
 constexpr bool captures_begin_with_a_pair = false;
 #endif
 
-/// Sets where the next random kernel of the capture on this stream begins to draw: at the position that
-/// `advance(draws)` would reach from the generator's state when the graph is submitted. `state` is the state
-/// of the device's default generator. `make_room` is called before the capture makes its own pair of
-/// tensors.
+/// Sets the position at which the next random kernel of the capture on this stream begins to draw. This is
+/// the position that `advance(draws)` would reach, counted from the generator's state at the time when the
+/// graph is submitted. `state` is the state of the device's default generator. `make_room` is called before
+/// the capture makes its own pair of tensors.
 template <class MakeRoom>
 void place_generator_in_capture([[maybe_unused]] c10::DeviceIndex index, at::CUDAGeneratorState& state,
                                 [[maybe_unused]] cudaStream_t stream, std::uint64_t draws,

@@ -333,7 +333,7 @@ bool CutForward::shares_casts() const {
         const auto& edges = cast.first->next_edges();
         const bool of_leaf = !edges.empty() && edges.front().function &&
                              edges.front().function->name() == "torch::autograd::AccumulateGrad";
-        // One further reference is held by the cast tensor itself.
+        // `own` counts the edges of this graph. One more reference is held by the tensor that the cast made.
         return of_leaf && cast.second.all > cast.second.own + 1;
     });
 }

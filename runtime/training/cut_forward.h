@@ -42,8 +42,8 @@ class CutForward {
     /// instead.
     std::vector<at::Tensor> begin(const std::vector<at::Tensor>& inputs);
     /// Returns the positions of the outputs at which the graph was cut. All other outputs (inputs that are
-    /// passed through, outputs that need no gradient) do not change. `passed_through`: tensors that do not
-    /// count as outputs even if the module returns them: its parameters.
+    /// passed through, outputs that need no gradient) do not change. `passed_through`: the module's
+    /// parameters and buffers, which do not count as outputs even if the module returns them.
     std::vector<int> end(const std::vector<at::Tensor>& outputs,
                          const std::vector<at::Tensor>& passed_through);
     struct Gradients {

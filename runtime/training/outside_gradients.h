@@ -16,12 +16,12 @@ inline constexpr const char* casts_are_shared =
 /// node of a running backward. Cost: linear in the nodes and edges of the caller's graph.
 bool get_gradients_from_outside(const std::vector<at::Tensor>& parameters);
 
-/// Says whether a node that was added to the caller's graph after the module also leads to one of the
-/// parameters. This can be a node of Rematlas that belongs to another forward. The backward runs such a node
-/// before the module; without Rematlas, autograd would then add the module's terms one by one to the gradient
-/// from this node. (Gradients from nodes that were added before the module are added to the module's whole
-/// sum in any case.) Must be called within a node of Rematlas whose gradients are sums. Cost: linear in the
-/// nodes and edges of the caller's graph.
+/// Says whether another node, which was added to the caller's graph after the module, also leads to one of
+/// the parameters. This can be a node of Rematlas that belongs to another forward. The backward runs the
+/// other node before the module. Without Rematlas, autograd would then add each term of the module's gradient
+/// to the gradient from that node, in another order than the plan, which first sums the module's terms. (If
+/// the other node was added before the module, the order is the same.) Must be called within a node of
+/// Rematlas whose gradients are sums. Cost: linear in the nodes and edges of the caller's graph.
 bool get_gradients_before_this_sum(const std::vector<at::Tensor>& parameters);
 
 /// Says whether a cast in the caller's graph also leads to one of the parameters. In a region of autocast

@@ -82,8 +82,8 @@ Result<std::shared_ptr<PlannedStep>> PlannedStep::create(std::shared_ptr<const G
         step->executor_.parts_of(step->schedule_.steps, step->schedule_.homes);
     if (!parts) return parts.error();
     step->parts_ = parts.take();
-    // At these positions the plan returns no gradients, because it uses them up. If the original has to run,
-    // the original's gradients are returned at these positions.
+    // The plan does not return the gradients that it uses up. The last part of the backward gets their
+    // positions, because the original's gradients are returned there if the original has to run.
     for (std::size_t i = 0; i < bound.gradients.size(); ++i)
         if (step->is_taken(i)) step->parts_.back().push_back(static_cast<int>(i));
     return step;
@@ -147,9 +147,9 @@ void PlannedStep::give_open_forwards_up() {
     open_nodes_.clear();
 }
 
-/// Hides a half of the step (its forward or its backward) from the eviction that is in force, while the
-/// result lives. The eviction keeps `read`, the tensors that the step reads, and is told that the step
-/// changes the buffers.
+/// Hides a half of the step (its forward or its backward) from the eviction that is in force, until the
+/// returned object is destroyed. The eviction keeps `read`, the tensors that the step reads, and is told that
+/// the step changes the buffers.
 NotEvicted PlannedStep::not_evicted(const std::vector<at::Tensor>& read) const {
     if (RoomMaker* eviction = eviction_on(*device_)) {
         eviction->keep(read);

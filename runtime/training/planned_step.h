@@ -78,9 +78,9 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
                                    const std::vector<at::Tensor>& inputs, bool arena, bool measured,
                                    OriginalForward original);
 
-    /// Runs the original now for each open forward. From now on the caller's graph runs the backward of
-    /// these forwards, and the plan does not. Used for plans whose gradients are sums, because several open
-    /// forwards would sum them in another order.
+    /// Runs the original now for each open forward. From now on the caller's graph, not the plan, runs the
+    /// backward of these forwards. Used for plans that sum gradients: with several open forwards, autograd
+    /// would sum the gradients in another order than the plan.
     void give_open_forwards_up();
 
     /// Says whether `gradients` still are the tensors that the last backward of this plan returned, neither

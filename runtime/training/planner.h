@@ -1,5 +1,5 @@
 // The planner makes, from two recordings of the same step, a schedule that keeps the budget. It works in the
-// background.
+// background. A frame is one forward of the step with its backward; several frames may be open at a time.
 //
 //     Result<std::shared_ptr<Planner>> planner =
 //         Planner::create(first, second, "GPT2LMHeadModel", device);
@@ -58,8 +58,8 @@ class Planner {
                                                     const StepEnd& end, DeviceRuntime& device) const;
     /// Makes a planner for the same step, recorded from shapes, followed by an optimizer's step that was also
     /// recorded from shapes. The result is for planning only. `what` says in one sentence how the updates
-    /// run, and becomes part of the graph's provenance ("optimizer"). Fails if the step does not know a
-    /// tensor, or if the device is present.
+    /// run, and becomes part of the graph's provenance ("optimizer"). Fails if the update uses a tensor that
+    /// the step does not have, or if the device is present.
     Result<std::shared_ptr<Planner>> with_recorded_update(const RecordedUpdate& update,
                                                           const std::string& what,
                                                           DeviceRuntime& device) const;

@@ -120,7 +120,7 @@ void throw_as_torch_does(const Error& error) {
         throw_one<c10::LinAlgError>(error);
     } catch (const c10::OutOfMemoryError&) {
         throw_one<c10::OutOfMemoryError>(error);
-    } catch (...) {  // in Python, any other class looks like c10::Error
+    } catch (...) {  // Python sees an exception of any other class as it would see a c10::Error
     }
     throw_one<c10::Error>(error);
 }

@@ -30,8 +30,9 @@ class ScheduledModule {
   public:
     /// `tensors` are the caller's own; errors begin with `owner`. `device`: the device of the tensors, cpu or
     /// cuda. Memory is measured from this call on: host tensors that were made before the first call in a
-    /// process are not counted. Fails if there is no plan, if the schedule is not valid or belongs to another
-    /// graph, or if names, shapes, types or places in memory differ from the captured model's.
+    /// process are not counted. Fails if there is no plan, or if the schedule is not valid or belongs to
+    /// another graph. Fails if a tensor differs from the captured model's in name, shape, type, device or
+    /// memory layout.
     static Result<ScheduledModule> load(const std::filesystem::path& plan,
                                         const std::vector<NamedTensor>& tensors, const std::string& owner,
                                         const std::string& device = "cpu");

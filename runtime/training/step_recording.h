@@ -54,8 +54,8 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
 
     /// Begins the recording. Returns the tensors that the forward must be given as inputs.
     std::vector<at::Tensor> begin();
-    /// `outputs`: all tensors that the forward returns. If the step has been refused by now, it is not
-    /// changed: the caller's graph runs its backward.
+    /// Must be called after the forward. `outputs`: all tensors that the forward returns. If the step has
+    /// been refused by then, the caller's graph runs the backward as if nothing were recorded.
     void end(const std::vector<at::Tensor>& outputs);
     /// Runs the backward of a step from shapes. `used` says, by position, which outputs get a gradient; if it
     /// is empty, all outputs do. The gradients have the layout of the outputs.
@@ -118,7 +118,8 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     std::vector<at::Tensor> trained() const;
     std::unique_ptr<DispatchModeGuard> in_force();
     void watch_no_more();
-    /// Refuses the step if another eviction is in force than when the step began.
+    /// Refuses the step if online eviction has begun, ended or been replaced by another one since the step
+    /// began.
     void check_eviction();
 
     DeviceRuntime& device_;
@@ -145,7 +146,7 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     std::vector<int> unused_outputs_;
     std::optional<KernelSettings> settings_;
     bool sums_gradients_ = false, done_ = false;
-    bool unrecorded_ = false;  ///< whether this step was not recorded, because another one was
+    bool unrecorded_ = false;  ///< whether this step is not recorded, because another step is being recorded
     bool out_of_memory_ = false;
     bool eviction_changed_ = false;
 };

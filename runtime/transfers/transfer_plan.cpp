@@ -10,9 +10,9 @@
 namespace rematlas {
 namespace {
 
-/// Finds the necessary waits with vector clocks. A position of compute counts steps over all repetitions:
-/// before step i of a repetition that begins at `base_`, compute has done base_ + i steps. A position of any
-/// other queue counts the pieces of work that the queue was given.
+/// Finds the necessary waits with vector clocks. A position says how far a queue has come. For compute, it is
+/// the number of steps done in all repetitions: before step i of a repetition that begins at `base_`, the
+/// position is base_ + i. For any other queue, it is the number of pieces of work that the queue was given.
 class Scheduler {
   public:
     Scheduler(const Graph& graph, const Homes& homes, TransferPlan& plan,
@@ -195,8 +195,8 @@ class Scheduler {
     }
 
     /// Makes the queue's next work begin when `works` are done and compute has reached the position `moment`.
-    /// The queue waits only for the last of each other queue's works, because a queue does its work in order.
-    /// A wait that another wait implies is left out.
+    /// Of the `works` of one other queue, only the last is waited for, because a queue does its work in
+    /// order. A wait that another wait implies is left out.
     void after(CopyQueue queue, const std::vector<int>& works, std::int64_t moment = -1) {
         std::array<int, copy_queue_count> last;
         last.fill(-1);

@@ -5,10 +5,10 @@
 //     allocate(plan->slab_bytes);         // for copies on the host, at planned places
 //     for (const QueueOrder& order : plan->first[step]) ...        // or let a TransferPlayer do it
 //
-// docs/concepts/schedules.md lists the waits. The checker refuses a step that, by predicted times, writes
-// over, frees or updates bytes that are being copied. Real times differ, so the plan makes each such step
-// wait for the copy. A wait that follows from earlier waits is left out, and so is a mark for which nothing
-// waits.
+// A repetition is one run of all steps of the schedule. docs/concepts/schedules.md lists the waits. The
+// checker makes sure that, by the predicted times, no step writes over, frees or updates bytes that are being
+// copied. Real times differ, so the plan makes each step that does this wait for the copy. A wait that
+// follows from earlier waits is left out, and so is a mark for which nothing waits.
 #pragma once
 
 #include <cstdint>
@@ -80,9 +80,10 @@ struct TransferPause {
 
 struct TransferPlan {
     std::vector<Step> steps = {};
-    /// Orders of the first repetition. No work is running when it starts.
+    /// Orders of the first repetition. When the repetition starts, the queues have no unfinished work.
     QueueOrders first = {};
-    /// Orders of every later repetition of cyclic steps. Copies of the previous repetition may still run.
+    /// Orders of every later repetition of cyclic steps. When such a repetition starts, copies of the
+    /// previous one may still be running.
     QueueOrders steady = {};
     /// Orders for each pause in the first repetition, given when the step before the pause is done.
     QueueOrders pauses = {};
@@ -94,10 +95,9 @@ struct TransferPlan {
     /// Pairs of a step and a place that is free after the step, in ascending order.
     std::vector<std::pair<std::int32_t, std::int32_t>> leaving = {};
     std::int64_t slab_bytes = 0;  ///< bytes of the slab, which holds all places except homes
-    std::int64_t home_bytes = 0;  ///< bytes of the homes if they are adjacent in one block; their offsets
-                                  ///< count from its start
-    Bytes host_peak = {};         ///< peak of bytes on the host as the file format counts it: exact, without
-                                  ///< gaps
+    std::int64_t home_bytes = 0;  ///< bytes of one block that has room for all homes; the offset of a home
+                                  ///< counts from the start of this block
+    Bytes host_peak = {};         ///< peak of the tensors' own bytes on the host, without gaps between them
 
     bool moves_anything() const { return !places.empty(); }
     /// Returns the host run of a step that runs an op on the host.

@@ -52,9 +52,9 @@ struct OriginalModel {
     }
 };
 
-/// Returns the time of all runs divided by the time of the first runs, both of one training step. The first
-/// run of an op on the host counts with the graph's time of the op on the device. With `over_links`, the time
-/// of all runs is replaced by the time of the training step, in which runs wait for copies.
+/// Returns the time of all runs divided by the time of the first runs, both of one training step. A first run
+/// on the host counts with the time that the graph gives for the op on the device. With `over_links`, the
+/// time of all runs is replaced by the time of the training step, in which runs wait for copies.
 double overhead_of(const Graph& graph, const std::vector<Step>& steps,
                    const std::vector<StepMeasure>& measures, const TransferPlan* over_links,
                    const Links& links) {

@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-PATIENCE = 120  # seconds without a message after which the browser counts as dead
+PATIENCE = 120  # seconds; a browser that sends no message for so long counts as dead
 
 KEYS = {
     "Enter": ("Enter", 13, "\r"),

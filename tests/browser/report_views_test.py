@@ -8,8 +8,8 @@ from made_pages import PageTest, main, run
 
 
 def seen(kind: str) -> str:
-    """Returns a JavaScript expression for the first visible item of the view of blocks that has a field with
-    the name `kind`: "op", "unit" or "rect"."""
+    """Returns a JavaScript expression for an item in the view of blocks: the first visible item with a field
+    named `kind` ("op", "unit" or "rect")."""
     return (
         "(v => v.composition.items.find(item => (y => y > 40 && y < v.picture.height - 80 &&"
         f" item.{kind} !== undefined)(item.rect.y * v.zoom + v.shift[1])))(rematlas.views.blocks)"

@@ -14,7 +14,7 @@ import subprocess
 import time
 
 PROGRAM = os.environ.get("REMATLAS_PROGRAM", "rematlas")
-PATIENCE = 120  # seconds after which an answer counts as missing
+PATIENCE = 120  # seconds; an answer that takes longer counts as missing
 
 
 class Serving:

@@ -33,8 +33,8 @@ TEST(Clocks, AHurriedSearchGetsATenthOfItsTime) {
     while (!deadline.passed()) continue;
     const auto least = is_hurried() ? 20ms : 200ms;
     EXPECT_GE(kernel_clock() - began, least - 1ms);
-    // A busy machine can take longer, so there is no upper limit. Instead, the test checks which clock is in
-    // use.
+    // On a busy machine the loop can take much longer, so the test has no upper limit. Instead, it checks
+    // which clock is in use.
     const std::chrono::nanoseconds steady = std::chrono::steady_clock::now().time_since_epoch();
     EXPECT_EQ(steady > 5 * kernel_clock(), is_hurried());
 }

@@ -88,7 +88,7 @@ def split_at_dots(shown: list[Line]) -> list[list[Line]]:
 
 
 def matched(part: list[Line], came: list[str]) -> int:
-    """Returns how many lines at the beginning of the part and of the output are equal."""
+    """Returns how many of the first lines of the part are equal to the first lines of the output."""
     count = 0
     for line, other in zip(part, came):
         if comparable(line.text) != comparable(other):

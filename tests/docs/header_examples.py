@@ -1,9 +1,9 @@
 """Turns the code examples at the top of C++ headers into functions that a compiler can check.
 
-An example is a paragraph of the header's first comment whose lines begin with `//     ` and which has a
-statement. It may use names that it does not define; `example_names/` declares them. `...` stands for a value
-in an expression, and for a statement after `if (...)`, `for (...)` and `while (...)`. A line
-`... words ...` stands for statements.
+An example is a paragraph of the header's first comment. Its lines begin with `//     `, and at least one of
+them is a statement. An example may use names that it does not define; `example_names/` declares them. `...`
+stands for a value in an expression, and for a statement after `if (...)`, `for (...)` and `while (...)`. A
+line `... words ...` stands for statements.
 """
 
 import dataclasses

@@ -29,7 +29,8 @@ def has_words(text, fewest) -> bool:
 
 
 def shortened(text) -> str:
-    """Replaces each run of blanks by one blank, and `%s` and each run of … by one …."""
+    """Replaces each run of blanks by one blank. Replaces each format such as `%s`, and each run of `…`, by
+    one `…`."""
     text = re.sub(r"%(\.\d+)?[sdrfg]", VALUE, text)
     return re.sub(r"\s+", " ", re.sub(f"(?:{VALUE})+", VALUE, text)).strip()
 

@@ -3,7 +3,7 @@
     python reference_pages.py --write     # into docs/reference
     python reference_pages.py             # names the pages that are not up to date; then the status is 1
 
-It uses the environment variables of running.py.
+The script uses the environment variables of running.py.
 """
 
 import argparse

@@ -14,7 +14,7 @@ READS_ENVIRONMENT = re.compile(
     r"\bgetenv\(|\bsetenv\(|\bqputenv\(|\bqgetenv\(|qEnvironmentVariable\w*\(|os\.environ|QProcessEnvironment"
 )
 VARIABLE = re.compile(r"[\"']([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)[\"']")
-# Words in capitals in these sources that are not environment variables.
+# Words in capitals that occur in these sources and are not environment variables.
 NO_VARIABLES = {"C", "FRAGMENT", "HOST", "SC_AVPHYS_PAGES", "SC_PAGE_SIZE"}
 KEPT_BY_EXPLORER = re.compile(
     r"(?:settings_->(?:value|setValue)|\bsetting)\(\"(\w+)\"|lines_setting = \"(\w+)\""

@@ -12,8 +12,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     using namespace rematlas::hierarchical;
     const std::string body(reinterpret_cast<const char*>(bytes), size);
     parse_cached(body);
-    // Also reads the input as a body with a correct digest. Without it, the reader would refuse nearly every
-    // input at the digest.
+    // Reads the input a second time, now as the body of a file with a correct digest. With a wrong digest,
+    // the reader refuses the file before it reads the body.
     const std::string empty = cached_text({});
     const std::string digest = rematlas::sha256(std::string(empty.substr(empty.find('\n') + 1 + 64)));
     const auto read = parse_cached(empty.substr(0, empty.find(digest)) + rematlas::sha256(body) + body);

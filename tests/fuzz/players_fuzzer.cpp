@@ -38,8 +38,8 @@ Schedule schedule_from(const Graph& graph, const std::uint8_t* bytes, std::size_
     return schedule;
 }
 
-/// The simulator need not find these violations: it checks the end only of cyclic schedules, and there only
-/// the places of residents.
+/// The simulator need not find these violations. It checks the end of a schedule only if the schedule is
+/// cyclic, and then checks only the places of the residents.
 bool is_of_the_end(const std::string& violation) {
     return violation.starts_with("at the end:");
 }

@@ -21,9 +21,12 @@ class Situation:
     gets the number of steps and a function. After each step it must call this function with a value to
     compare.
 
-    `planned` has the modules that are given to `rematlas.apply` with `options`; None means the model. If
-    `in_bytes` is set, the budget is in bytes: the most bytes that plain training holds after a step, plus the
-    share `in_bytes` of the further bytes at its peak. Otherwise the budget is `budget`, a share of each step.
+    `planned`: the modules that are passed to `rematlas.apply`, each with `options` as keyword arguments. None
+    means the model alone.
+
+    `in_bytes`: None, or a number from 0 to 1, for a budget in bytes. Let `left` be the most bytes that plain
+    training holds after a step, and `peak` its peak. The budget is then left + in_bytes * (peak - left). If
+    `in_bytes` is None, the budget is the string `budget`, a share of each step's own peak.
     """
 
     model: nn.Module

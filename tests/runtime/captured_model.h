@@ -25,13 +25,14 @@ DeviceRuntime& step_device();
 /// Returns options for a quick capture: few replays, because times do not matter.
 CaptureOptions quick(const std::string& name);
 
-/// Captures the model. A failure fails the test.
+/// Captures the model. If this fails, the test fails.
 const Graph& captured(const std::string& name);
 
-/// Returns a plan of the graph with these runs. Its numbers come from the simulator.
+/// Returns a plan whose schedule runs the graph's ops in this order. The simulator computes the predicted
+/// time and peak.
 Plan plan_of(const Graph& graph, const RunSequence& runs);
 
-/// Returns the modules of a group of the table in resources/models/modules.py.
+/// Returns the names of the modules in a group. resources/models/modules.py has the table of groups.
 std::vector<std::string> modules_of(const std::string& group);
 
 /// Says whether some tensors of the graph are on the host although the step is for another device. Plans

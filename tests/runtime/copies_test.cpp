@@ -96,7 +96,7 @@ TEST_P(CopiesOfModels, AreIdenticalAndTakeTheBytesThatArePredicted) {
         EXPECT_EQ(report->measured_host_peak, plan.schedule.host_peak);
         EXPECT_LT(report->slab.value, 2 * plan.schedule.host_peak->value);
         if (homes) continue;
-        // Also runs the plan without an arena. The system then serves each request.
+        // Runs the plan a second time, without an arena: each tensor is then allocated from the system.
         const Result<RunReport> plain =
             run_plan(plan, model_path(GetParam()), {.steps = 2, .verify = true, .arena = false}, cpu());
         ASSERT_TRUE(plain) << plain.error().message;

@@ -44,7 +44,7 @@ EvictedReport trained(const std::string& name, const EvictedOptions& options) {
 
 struct Case {
     const char* model;
-    const char* budget;  ///< share of the original's peak; less than all of it, and enough for the step
+    const char* budget;  ///< share of the original's peak, less than 100 % and enough for the step
 };
 
 class RunEvicting : public ::testing::TestWithParam<Case> {};

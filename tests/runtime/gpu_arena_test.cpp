@@ -162,8 +162,8 @@ TEST_P(GpuArena, GivesWayBetweenSteps) {
     in_arena(), plainly(), plainly();
     expect_as_plain(in_arena());
     const std::int64_t arena = in_arena().memory.arena_bytes;
-    // The allocator takes memory in segments of 20 MiB. The device has too little memory for another segment:
-    // half the bytes of an arena are missing.
+    // The allocator takes memory in segments of 20 MiB. The device has too little memory for another segment.
+    // The missing bytes are half the size of the arena.
     constexpr std::int64_t segment = std::int64_t{20} << 20;
     const auto allocate = [&] { return at::empty({segment}, floats().dtype(c10::ScalarType::Byte)); };
     device().trim();

@@ -1,5 +1,5 @@
 // Tests copies that run at the same time as work of a CUDA device. On the software stand-in for a GPU
-// (tests/simgpu), the tests also check their order and overlap.
+// (tests/simgpu), the tests also check the order and the overlap of copies and work.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/mm.h>

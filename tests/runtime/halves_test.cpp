@@ -37,7 +37,7 @@ std::vector<at::Tensor> loss_gradients(const std::vector<at::Tensor>& outputs) {
     return gradients;
 }
 
-/// The effects of a step that can be seen from outside, in the order in which they occur.
+/// The effects of a step that its caller can see, in the order in which they occur.
 struct Seen {
     std::vector<at::Tensor> outputs, buffers_after_forward, gradients, buffers;
     std::unique_ptr<GeneratorState> after_forward, after;

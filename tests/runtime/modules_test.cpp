@@ -22,7 +22,8 @@ using test::modules_of;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// The ops below write to their argument, return it or share its memory, and their schemas do not say so.
+/// Each op below writes to its argument, returns it, or returns another tensor in the same memory. The
+/// schemas do not say so.
 at::Tensor writes_argument(const at::Tensor& x) {
     at::Tensor(x).mul_(2.0);
     return x.clone();

@@ -51,8 +51,8 @@ TEST_P(Replay, WithoutRecomputationNeedsNoMoreThanTheOriginal) {
     const Result<RunReport> report =
         run_plan(plan, model_path(GetParam().name), {.steps = 1, .verify = true}, test::cpu());
     ASSERT_TRUE(report) << report.error().message;
-    // A replay may take these bytes in addition: the original makes its constants again in each step, and
-    // overwrites buffers that several of its ops use.
+    // The replay may exceed the original's peak by the bytes of constants and of new values of buffers. The
+    // replay holds them. The original makes its constants in each step, and overwrites its buffers in place.
     std::int64_t allowed = 0;
     for (const Tensor& tensor : graph.tensors) {
         if (tensor.kind == TensorKind::constant || tensor.name.ends_with(":new"))

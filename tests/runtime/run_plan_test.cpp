@@ -1,4 +1,4 @@
-// Tests plan files, and the program that a user starts.
+// Tests runs of plan files by `run_plan`, and the command-line program rematlas-runtime.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
-// The calls by which libtorch prepares a cuBLAS handle. The stand-in's cuBLAS computes no products. libtorch
-// takes the workspace of the handle from its own allocator, as on a GPU.
+// Imitates the functions of cuBLAS by which libtorch prepares a handle. Products are not computed here.
+// libtorch takes the workspace of the handle from its own allocator, as on a GPU.
 extern "C" {
 
 int cublasCreate_v2(void** handle) {

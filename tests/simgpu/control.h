@@ -1,17 +1,17 @@
-// Functions by which a test controls the stand-in. A process into which the stand-in was preloaded finds them
-// with dlsym or ctypes.
+// Functions by which a test controls the stand-in, a set of libraries that imitates a GPU. A process that
+// preloads the stand-in finds these functions with dlsym or ctypes.
 #pragma once
 
 extern "C" {
 /// Sets the order in which work runs from now on: "eager", "lazy" or "seeded:NUMBER". Returns 0 for any other
 /// text, else 1.
 int simgpu_set_order(const char* order);
-/// With 1, a race ends the process with status 86. With 0, races are only counted.
+/// If `stop` is 1, a race ends the process with status 86. If `stop` is 0, races are only counted.
 void simgpu_stop_at_races(int stop);
 /// Returns the number of races since the previous call.
 long simgpu_races();
 const char* simgpu_last_race();
-/// From now on, the `nth` wait for an event has no effect; 1 is the next wait. With 0, every wait has its
+/// From now on, the `nth` wait for an event has no effect. 1 means the next wait; after 0, every wait has its
 /// effect again.
 void simgpu_drop_wait(long nth);
 /// Returns the number of waits for events so far.

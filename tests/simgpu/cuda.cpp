@@ -1,5 +1,5 @@
-// The driver's library. libtorch calls the driver's functions for contexts by their names, and gets all other
-// functions of the driver through the runtime.
+// Imitates the library of the CUDA driver. libtorch calls the driver's functions for contexts by their names,
+// and gets all other functions of the driver through the CUDA runtime.
 extern "C" {
 
 int simgpu_is_open(int device);

@@ -15,7 +15,7 @@ using namespace simgpu;
 
 namespace {
 
-/// Pages that a program has allocated, with the number of times that it has mapped them.
+/// Pages that the program has allocated, and the number of places where they are mapped now.
 struct Pages {
     int device = 0;
     std::int64_t bytes = 0;

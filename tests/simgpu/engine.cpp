@@ -31,12 +31,12 @@ struct Capture;
 struct Stream {
     std::size_t number = 0;
     int device = 0, priority = 0;
-    bool waits_for_legacy = false;  ///< made without cudaStreamNonBlocking
+    bool waits_for_legacy = false;  ///< false if made with cudaStreamNonBlocking
     Clock clock;
     double time = 0;  ///< virtual time at which all submitted work is done
     std::deque<Item> queue;
     std::uint64_t submitted = 0, done = 0;
-    std::vector<Need> needs;  ///< needs of the next item
+    std::vector<Need> needs;  ///< the work for which the next item must wait
     Capture* capture = nullptr;
 };
 
@@ -86,7 +86,8 @@ struct State {
     std::set<Stream*> alive;
     Clock host_clock;
     double host_time = 0;
-    std::vector<double> lane_free, lane_busy;  ///< per device and lane
+    std::vector<double> lane_free, lane_busy;  ///< per device and lane: virtual time from which the
+                                               ///< lane is free; time in which it was busy
     std::map<std::uint64_t, std::unique_ptr<Capture>> captures;
     std::uint64_t last_capture = 0;
     History history;

@@ -1,4 +1,5 @@
-// The core of the stand-in: streams as queues of work, events, recorded graphs, and virtual time.
+// The core of the stand-in, which imitates a GPU: streams as queues of work, events, recorded graphs, and
+// virtual time.
 //
 // The program's calls (streams, events, waits) determine when work is allowed to begin; the setting `Order`
 // determines when it really runs. The clock of the computer has no influence. Work runs one piece at a time,
@@ -80,7 +81,8 @@ void set_current_device(int device);
 /// Notes an error of work that ran. Every later call returns this error, as on a GPU.
 void fail(cudaError_t error, const std::string& why);
 cudaError_t failure();
-/// Forgets the accesses to memory that was freed or replaced, so that they no longer count as races.
+/// Forgets the past accesses to memory that was freed or replaced. Later accesses to the same addresses are
+/// then no races with them.
 void forget(std::uintptr_t begin, std::uintptr_t end);
 
 }  // namespace simgpu

@@ -1,5 +1,5 @@
-// The library that tells libtorch how devices are connected and which processes use them. On the stand-in,
-// devices have no connections and no other users.
+// Imitates the library that tells libtorch how devices are connected and which processes use them. The
+// imitated devices have no connections and no other users.
 extern "C" {
 
 int nvmlInit_v2() {

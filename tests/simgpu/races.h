@@ -1,5 +1,5 @@
-// Finds races with vector clocks. A race is a pair of accesses to the same bytes whose order nothing
-// determines.
+// Finds races with vector clocks. A race is a pair of accesses to the same bytes, at least one of them a
+// write, whose order nothing determines.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The settings of the stand-in. They come from the environment; a test may change them.
+// The settings of the stand-in for a GPU. They come from the environment; a test may change them.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Tests the stand-in without libtorch: streams, events, recordings and memory must work, and the stand-in
-// must detect errors of programs.
+// Tests the stand-in for a GPU without libtorch: streams, events, recordings and memory must work, and the
+// stand-in must detect errors of programs.
 #include <cuda_runtime_api.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

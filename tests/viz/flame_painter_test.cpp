@@ -48,7 +48,7 @@ TEST_F(FlamePainters, TenThousandOpsCostPointsOfThePictureAndNotBoxes) {
         ASSERT_GT(data.boxes.size(), 9'500u);
         const FlameScene s = scene();
         const int rows = places_of(s).shown_levels;
-        // A row of 1,000 points has room for 500 boxes of two points, and for as many shades between them.
+        // A row of 1,000 points has room for 500 boxes of two points, and for 500 shaded parts between them.
         EXPECT_LT(painted(s).boxes.size(), static_cast<std::size_t>(rows) * 1000 + 50) << rows << " rows";
     }
 }

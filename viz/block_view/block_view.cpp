@@ -278,8 +278,8 @@ class ViewBuilder {
         view_.pairs.erase(std::unique(view_.pairs.begin(), view_.pairs.end()), view_.pairs.end());
     }
 
-    /// Says, by tensor, whether the tensor is the new value of a buffer. Such tensors are inputs of the loss
-    /// op, which waits for them but does not read them.
+    /// Says for each tensor whether it is the new value of a buffer. Such tensors are inputs of the loss op,
+    /// which waits for them but does not read them.
     std::vector<char> new_states() const {
         std::vector<char> found(graph_.tensors.size(), 0);
         for (const Op& op : graph_.ops) {
@@ -378,9 +378,10 @@ LayoutRequest layout_request(const BlockView& view, std::span<const Size> item_s
     for (std::size_t i = 0; i < view.clusters.size(); ++i)
         request.clusters.push_back({view.clusters[i].parent, title_sizes[i], view.clusters[i].twin});
     // A saved tensor is often read far from the op that made it. If the edge of such a tensor restricted the
-    // heights of the two items, an early use would shift all other items, so the edge is free. Only the two
-    // items of a pair are kept at the same height. If the reader is the right item of no pair and has no edge
-    // of role `up`, the edge stays a rung, so that the reader is never above the maker.
+    // heights of its two ends, an early use would shift all other items. So the edge gets the role `free`,
+    // except in two cases. The edge of a pair keeps the pair at the same height. If the reader is the right
+    // item of no pair and has no edge of role `up`, the edge keeps the role `rung`, so that the reader is
+    // never above the maker.
     std::set<std::pair<int, int>> unmet;
     std::vector<char> held(view.items.size(), 0);
     for (const LayoutPair& pair : view.pairs) {

@@ -76,8 +76,8 @@ class LayoutTeam {
     }
 
   private:
-    static constexpr std::size_t kEnough = 6;  // fewest requests for each program if there are several
-                                               // programs
+    static constexpr std::size_t kEnough = 6;  // several programs run only if each gets at least this
+                                               // many requests
     std::vector<std::unique_ptr<LayoutWorker>> team_;
 };
 

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-// The engine `dot`, which is linked into the program. Otherwise Graphviz would search for the engine in a
+// Graphviz's layout engine `dot`. It is linked into the program. Graphviz would otherwise search for it in a
 // folder of the system, which not every computer has.
 extern "C" gvplugin_library_t gvplugin_dot_layout_LTX_library;
 
@@ -203,7 +203,7 @@ class DotGraph {
         }
     }
 
-    /// Connects the two items of each pair by an invisible rung.
+    /// Connects the two items of each pair by an invisible edge that acts as a rung (`EdgeRole`).
     void add_pairs() {
         for (const LayoutPair& pair : request_.pairs) {
             if (pair.left == pair.right) continue;
@@ -235,8 +235,8 @@ class DotGraph {
         return points;
     }
 
-    /// Says whether most pairs, rungs and free edges lead from right to left, so that the drawing must be
-    /// mirrored. `dot` does not keep left and right if there are frames.
+    /// Says whether most pairs and most edges of the roles `rung` and `free` lead from right to left, so that
+    /// the drawing must be mirrored. `dot` can exchange left and right if there are frames.
     bool stands_the_wrong_way() const {
         int exchanged = 0;
         auto count = [&](int left, int right) {

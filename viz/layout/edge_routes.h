@@ -1,5 +1,5 @@
-// Joins the edges of the whole drawing from their parts in the units. Only `layout_by_clusters` uses this
-// file.
+// Joins the edges of the whole drawing from their parts in the units (layout_units.h). Only
+// `layout_by_clusters` uses this file.
 #pragma once
 
 #include <vector>

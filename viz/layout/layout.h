@@ -45,12 +45,14 @@ struct LayoutItem {
     bool operator==(const LayoutItem&) const = default;
 };
 
-/// The role of an edge in the ladder. It says which of the edge's two ends must be above the other.
+/// The role of an edge in the ladder. The left side of the ladder is the forward chain, which runs downwards.
+/// The right side is the backward chain, which runs upwards. Rungs lead from the left side to the right side,
+/// as saved tensors do. The role says which of the edge's two ends must be above the other.
 enum class EdgeRole {
     down,  ///< forward chain: `to` is below `from`
     up,    ///< backward chain: `to` is above `from`
     rung,  ///< from forward to backward: `to` is at the height of `from` or below it
-    free,  ///< no condition
+    free,  ///< from forward to backward, as a rung, but without a condition on the heights
 };
 
 struct LayoutEdge {

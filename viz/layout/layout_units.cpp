@@ -34,7 +34,7 @@ struct Place {
     int unit = -1, member = -1;
 };
 
-/// The parts of a unit's request that grow while edges are added.
+/// What is known of a unit's request while its edges are added one by one. `finish` completes the request.
 struct Draft {
     std::map<PortSide, std::set<int>> wanted;  ///< for each side of a border: members whose edges pass it
     std::map<PortSide, int> first_port;        ///< for each side of a border: the first item that is its port
@@ -91,8 +91,8 @@ class UnitBuilder {
         return parent < 0 ? 0 : unit_of_[parent];
     }
 
-    /// Returns the later twin of `c` that shares a unit with `c`, or -1. Twins share a unit if the same unit
-    /// is around both.
+    /// Returns the twin of `c` if it has a larger index than `c` and shares a unit with `c`; else -1. Twins
+    /// share a unit if the same unit is around both.
     int twin_of(int c) const {
         const int twin = request_.clusters[c].twin;
         if (twin <= c || request_.clusters[twin].twin != c || unit_of_[twin] >= 0) return -1;
@@ -243,9 +243,10 @@ class UnitBuilder {
             add_step(b[i], {port_of(b[i], edge.role, false), b[i].member, edge.role}, 1);
     }
 
-    /// Adds a rung or a free edge. Graphviz routes the edge if both items are direct members of the same
-    /// unit. Otherwise the edge is drawn straight across. A rung then also adds a pair, which keeps its ends
-    /// side by side, unless its right end is in a pair already or is a box with a twin.
+    /// Adds an edge of role `rung` or `free`. If both items are direct members of the same unit, Graphviz
+    /// routes the edge. Otherwise the edge is drawn straight across. Then a rung also makes a pair of the two
+    /// members that contain its ends, so that these members are side by side. It makes no pair if the right
+    /// member already is the right one of a pair, or is a box with a twin.
     void add_rung(const LayoutEdge& edge) {
         const auto [a, b] = climb(edge.from, edge.to);
         const Place from = a.back(), to = b.back();
@@ -275,7 +276,7 @@ class UnitBuilder {
         Draft& draft = drafts_[u];
         for (const auto& [edge, weight] : draft.edges)
             unit.request.edges.push_back({edge.from, edge.to, edge.role, weight});
-        // A rung already keeps its two members side by side, so they need no pair.
+        // An edge of role `rung` already keeps its two members side by side, so they need no pair.
         for (const auto& [left, right] : draft.pairs)
             if (!draft.edges.contains({left, right, EdgeRole::rung}))
                 unit.request.pairs.push_back({left, right});

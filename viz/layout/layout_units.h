@@ -41,7 +41,7 @@ struct LayoutUnit {
 struct UnitEdge {
     int unit = -1;
     int edge = -1;
-    int side = 0;  ///< the frame of the unit from which the edge starts, 0 (left) or 1 (right)
+    int side = 0;  ///< the frame in which the edge starts, 0 (left) or 1 (right)
 };
 
 /// Says how an edge of the whole request is routed.

@@ -1,5 +1,5 @@
-// Runs Graphviz in a separate process, because it can neither be cancelled nor used by several threads, and
-// can abort or take gigabytes of memory.
+// Runs Graphviz in a separate process. Graphviz can neither be cancelled nor be used by several threads, and
+// it can abort or take gigabytes of memory.
 //
 //     LayoutWorker worker({.time = 5s, .stop = token});
 //     Result<std::vector<Layout>> layouts = worker.lay_out(requests);
@@ -56,9 +56,10 @@ class LayoutProcess {
     int socket_;
 };
 
-/// Runs the program `rematlas-layout` from the first request until the object is destroyed, or borrows a free
-/// program of `LayoutLimits::programs` for this time. The time limit starts when the object is made. Only one
-/// thread may use an object; several objects may work at once.
+/// Sends requests to the program `rematlas-layout`. The first request borrows a free program from
+/// `LayoutLimits::programs`, or starts a program if there is none. The object keeps the program until it is
+/// destroyed. The time limit starts when the object is made. Only one thread may use an object; several
+/// objects may work at once.
 class LayoutWorker {
   public:
     explicit LayoutWorker(LayoutLimits limits = {});
@@ -66,8 +67,8 @@ class LayoutWorker {
     LayoutWorker& operator=(const LayoutWorker&) = delete;
     ~LayoutWorker();
 
-    /// Starts the program without waiting for it. Without this call, the first request starts the program.
-    /// The program ends when the thread that started it ends, unless it is one of `LayoutLimits::programs`.
+    /// Borrows or starts a program, without waiting for it. Without this call, the first request does so. A
+    /// program that this call starts ends when the calling thread ends.
     Result<void> start();
 
     /// Returns the layouts of the requests, in their order. Errors, each in one line: no worker program,

@@ -160,9 +160,11 @@ class SectionCutter {
     const LayoutRequest& request_;
     std::vector<std::vector<SectionMember>> members_;  ///< members of the sheet, then of each cluster
     std::vector<int> section_of_item_, section_of_cluster_;
-    std::vector<int> left_of_;  ///< for each item its left partner: the left item of its pair; else the start
-                                ///< of a rung to it with a weight above 1; else the last item from which a
-                                ///< rung or free edge leads to it; -1: none
+    /// For each item: its left partner; -1: none. If the item is the right item of a pair, the partner is the
+    /// left item of the pair. Otherwise it is the start of an edge of role `rung` with a weight above 1 that
+    /// ends at the item. If no such edge exists, it is the last item from which an edge of role `rung` or
+    /// `free` leads to the item.
+    std::vector<int> left_of_;
     std::vector<char> upward_;  ///< for each item: whether it is in the backward chain
     std::vector<Section> sections_;
     std::map<Section, int> known_;

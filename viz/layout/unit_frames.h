@@ -24,7 +24,7 @@ class UnitFrames {
     const Layout& layout() const { return *layout_; }
     /// Converts a point or a rectangle from the unit's own layout to the whole drawing.
     Point place(Point p, int side) const;
-    /// Converts a point of an edge that leads from one frame of the unit to the other frame.
+    /// Converts a point in the same way, for an edge from one frame of the unit to the other frame.
     Point place_between(Point p) const;
     Rect place(const Rect& r, int side) const;
 

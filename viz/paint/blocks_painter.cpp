@@ -16,7 +16,7 @@ using namespace palette;
 
 constexpr double kItemHeight = 40, kNarrowest = 92, kWidest = 280;
 constexpr double kTextLeft = 14, kTextRight = 9;
-constexpr double kBadgeRoom = 46;  // for "×12" or "3 runs"; kept free so that a schedule needs no new layout
+constexpr double kBadgeRoom = 46;  // room for "×12" or "3 runs", kept even if a schedule shows neither
 constexpr double kWidestTitle = 220;
 
 // The smallest `BlockScene::detail` at which each element is shown.
@@ -141,7 +141,7 @@ class BlocksPainter {
         const BlockViewEdge& edge = scene_.view.edges[index];
         Pen pen{paper_.line.mixed(paper_.ink, 0.1), edge_width(edge.bytes.total().value, heaviest_), {}};
         if (edge.role == EdgeRole::rung) {
-            // Rungs are saved tensors, so their colour shows the decision about these tensors.
+            // A rung stands for saved tensors, so its colour shows the decision about these tensors.
             Decision decision = edge.bytes.largest();
             pen.color = (decisions_ ? paper_.of(decision) : paper_.data(kSky.shade(0.1))).faded(0.72);
             bool dashed = decisions_ && scene_.detail >= kShowClusterTitle;

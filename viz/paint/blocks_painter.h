@@ -78,8 +78,8 @@ std::string item_caption(const BlockViewItem& item);
 /// they are.
 std::string numbered_block(const std::string& name, const std::string& path);
 
-/// Return sizes that hold the texts of the items and the titles of the clusters with any schedule, so that a
-/// new schedule needs no new layout.
+/// Return the sizes that the texts of the items and the titles of the clusters need. The sizes suffice for
+/// every schedule, so a new schedule needs no new layout.
 std::vector<Size> item_sizes(const BlockView& view, const TextRuler& ruler);
 std::vector<Size> title_sizes(const BlockView& view, const TextRuler& ruler);
 

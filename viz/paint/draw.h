@@ -47,8 +47,8 @@ Result<void> draw_comparison_file(const Graph& graph, const Schedule& a, const S
 Result<void> draw_sweep_file(const Sweep& sweep, const std::filesystem::path& path,
                              const Graph* graph = nullptr);
 
-/// Draws a row for each card. The row shows how much of the card's memory the step takes as it is, with
-/// recomputation and with offloading, and how much more time it takes.
+/// Draws a row for each card, with a bar for each way to run the step: as it is, with recomputation, and with
+/// offloading. The bar shows how much of the card's memory the step takes. Its text has the additional time.
 Result<void> draw_fits_file(const FitsAnswer& fits, const std::filesystem::path& path);
 
 /// Fails if the path does not have the extension of a picture. Callers check the path before a long

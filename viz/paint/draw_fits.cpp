@@ -1,4 +1,5 @@
-// Draws a row for each card: the memory that the step takes as it is, with recomputation and with offloading.
+// Draws a row for each card. The row has a bar for each way to run the step: as it is, with recomputation,
+// and with offloading. The bar shows the memory that the step takes.
 #include <algorithm>
 #include <array>
 #include <cmath>

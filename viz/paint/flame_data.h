@@ -72,8 +72,8 @@ struct FlameData {
     /// Returns the boxes directly inside a box, sorted by begin.
     std::vector<int> boxes_in(int box) const;
     /// `box_of_host_below` returns the first box of host runs that overlaps a box on the device.
-    /// `box_above_host` returns the top-level box on the device in the middle of a box of the host. Both
-    /// functions return -1 if there is no such box.
+    /// `box_above_host` returns the top-level box on the device at the time of the middle of a box of host
+    /// runs. Both functions return -1 if there is no such box.
     int box_of_host_below(const FlameBox& box) const;
     int box_above_host(const FlameBox& box) const;
     /// Returns the run of a step of the schedule, or -1 if the step runs nothing.

@@ -34,8 +34,8 @@ class HostPainter {
     }
 
   private:
-    /// Paints the labels of the scale. A label that the corner at the lower left would cover is painted
-    /// inside the plot, at its right.
+    /// Paints the labels of the scale left of the plot. If something covers a label's place there
+    /// (`corner_height`), the label is painted inside the plot, at its right edge.
     void scale() {
         const double covered = scene_.rect.y + scene_.rect.height - scene_.corner_height;
         TextStyle style{.size = scene_.text_size, .color = paper_.quiet, .align = Align::right};
@@ -70,7 +70,7 @@ class HostPainter {
              style);
     }
 
-    /// Paints the label of the budget. Paints its line as well unless it is above the plot.
+    /// Paints the label of the budget. Also paints a line at the budget, unless the budget is above the plot.
     void budget() {
         const double at = places_.host_y.at(static_cast<double>(scene_.host_budget->value));
         const double y = std::max(at, places_.host.y);

@@ -25,8 +25,8 @@ constexpr bool is_of_runs(DrawnLane lane) {
     return lane < DrawnLane::waiting;
 }
 
-/// One bar of a lane: a run of an op on the device or on the host, a copy, a collective, or a time in which a
-/// step waits for work beside compute.
+/// One bar of a lane: a run of an op on the device or on the host, a copy, a collective, or a wait. In a wait
+/// the device waits for a copy, for a run on the host or for a collective.
 struct LaneBar {
     double begin = 0, end = 0;  ///< nanoseconds, or numbers of runs, depending on the axis
     int step =

@@ -117,7 +117,8 @@ class LanePainter {
         canvas_.rectangle({at - 0.8, rect_.y, 0.8, rect_.height}, scene_.paper.page.faded(strength));
     }
 
-    /// Returns the module of the stretch. For a copy, or a wait for a copy, returns the name of the tensor.
+    /// Returns the module of the stretch. For a copy, or a wait for a copy of the same training
+    /// step, returns the name of the tensor. For any other wait, returns an empty text.
     std::string_view module() const {
         if (const LaneBar& first = *stretch_.bars.front(); first.lane == DrawnLane::waiting) {
             const Step* copy = first.copy < 0 ? nullptr : &scene_.steps[static_cast<std::size_t>(first.copy)];

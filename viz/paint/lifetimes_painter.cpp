@@ -14,7 +14,7 @@ namespace {
 using namespace palette;
 
 constexpr double kLifeRuler = 22, kLifeRight = 10;
-constexpr double kMarkReach = 5;    // points beside a mark within which a click hits it
+constexpr double kMarkReach = 5;    // points; a click hits a mark that is at most this far away
 constexpr double kLeastBar = 2;     // points
 constexpr double kMarkApart = 1.5;  // points; marks closer together are painted as one
 

@@ -11,7 +11,7 @@ namespace rematlas {
 namespace {
 
 constexpr std::size_t kMostBands = 100;
-constexpr double kRisesAgain = 0.4;  ///< as a share of the fall before the rise
+constexpr double kRisesAgain = 0.4;  ///< a rise by this share of the preceding fall begins the next step
 
 /// The indices at which the step with the peak begins, has its peak, and ends.
 struct RiseAndFall {

@@ -11,7 +11,8 @@ namespace rematlas {
 namespace {
 
 constexpr double kNumbersWidth = 84, kAxisHeight = 24, kTopRoomMeasured = 20, kRightRoom = 14;
-constexpr double kLegendWidth = 264, kLeastForLegend = 760;  // points of width
+constexpr double kLegendWidth = 264, kLeastForLegend = 760;  // in points; the legend is left out
+                                                             // if the picture is narrower than the latter
 constexpr double kAboveHighest = 1.06;
 
 class MeasuredPainter {

@@ -51,7 +51,7 @@ struct Paper {
     Color budget;               ///< colour of the line that must not be exceeded
     Color mark;                 ///< colour of selected elements; `ink` is readable on it
     double lift;                ///< share of the ink that is mixed into the colours of data
-    double bar;                 ///< share of the page's colour in bars that have names on them
+    double bar;                 ///< share of the page's colour in the colours of bars with names
     std::array<Color, 3> heat;  ///< colours for little, half and much, with rising contrast to the page
 
     constexpr Color data(const Color& color) const { return color.mixed(ink, lift); }

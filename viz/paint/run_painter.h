@@ -22,7 +22,7 @@ struct RunColumn {
     std::size_t shown = 0;                  ///< the step with the highest peak
     StepRunner by = StepRunner::evaluated;  ///< the runner that users should notice most: for example, the
                                             ///< original rather than a plan
-    double slowest = 0;                     ///< seconds
+    double slowest = 0;                     ///< time of the slowest step, in seconds
     std::optional<Bytes> planned = {};      ///< the highest planned peak; absent if no step has a plan
 };
 

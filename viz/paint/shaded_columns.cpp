@@ -8,7 +8,7 @@ namespace rematlas {
 namespace {
 
 constexpr int kShades = 12;
-constexpr double kThin = 0.45;  // largest share of the page's colour in colours of boxes without names
+constexpr double kThin = 0.45;  // the largest value that `page_part` returns
 
 }  // namespace
 

@@ -21,11 +21,12 @@ class ShadedColumns {
 
     ShadedColumns(const Rect& row, const palette::Paper& paper);
 
-    /// Adds the stretch between two points to the columns that it touches.
+    /// Adds the stretch from `left` to `right`, both x in the picture, to the columns that it touches.
     void cover(double left, double right, const Color& color);
     /// Paints neighbouring columns of equal shade and colour as one rectangle.
     void paint(Canvas& canvas) const;
-    /// Returns the share of the page's colour in colours of boxes without names.
+    /// Boxes without names are painted in their own colour, mixed with the page's colour. Returns the share
+    /// of the page's colour in this mixture.
     static double page_part(const palette::Paper& paper);
 
   private:

@@ -46,7 +46,7 @@ struct BoundCurve {
     std::vector<BoundStep> steps;  ///< sorted by budget
 };
 
-/// Returns one curve for each kind of copies in the sweep for which a bound is proven.
+/// Returns a curve for each kind of copies for which the sweep proves a bound.
 std::vector<BoundCurve> bound_curves(const Sweep& sweep);
 
 /// Returns "proven lower bound", followed by the copies that schedules may make if there are any.

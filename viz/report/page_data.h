@@ -5,10 +5,10 @@
 // - "name", "made_by"; "strings": every name once; columns have indices into it.
 // - "tensors": "name" (as differences), "kind" (in the order of TensorKind), "bytes", "layout": one for each
 //   tensor.
-// - "ops": "name", "module", "source", "phase", "time", "workspace", "of" (-1: none; as differences),
-//   "group", "flags" (1: random, 2: runs only once): one for each op. "inputs", "outputs": for each op the
-//   count, then the tensors, each as the difference from the one before. "inplace": for each op the count,
-//   then pairs (out, in), as differences too.
+// - "ops": "name", "module", "source", "phase", "time", "workspace", "of" (the forward op of a backward op;
+//   -1: none; as differences), "group", "flags" (the sum of 1: random, and 2: runs only once): one for each
+//   op. "inputs", "outputs": for each op the count, then the tensors, each as the difference from the one
+//   before. "inplace": for each op the count, then pairs (out, in), as differences too.
 // - "classes": classes of modules, by path.
 // - "groups": the parts of the model that a picture distinguishes; "results": tensors, as differences.
 // - "plans": the schedules, and the step without recomputation, whose index is "plain". Steps are columns.

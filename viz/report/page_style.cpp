@@ -18,7 +18,7 @@ std::string hex_of(const Color& color) {
     return text;
 }
 
-/// Returns custom properties, which the style sheet and the script read.
+/// Returns the colours as CSS custom properties, which the style sheet and the script read.
 std::string colours_of(const Paper& paper) {
     std::string out;
     const auto add = [&](const std::string& name, const Color& color) {

@@ -63,7 +63,7 @@ struct Diagnosis {
     PythonFacts python;
     std::vector<FoundDevice> devices;
     std::vector<FoundProgram> programs;
-    std::vector<Setting> settings;  ///< variables of told_variables.h that are set
+    std::vector<Setting> settings;  ///< the environment variables of told_variables.h that are set
     CacheFacts cache;
     std::vector<Complaint> wrong;    ///< parts that are installed and do not work
     std::vector<Complaint> missing;  ///< missing parts, without which some commands do not work

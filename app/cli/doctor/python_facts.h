@@ -7,7 +7,7 @@
 
 namespace rematlas {
 
-extern const char* const python_probe;  ///< the script, python_probe.py
+extern const char* const python_probe;  ///< the probe: the text of the script python_probe.py
 
 /// Runs the probe. Problems are added to `wrong` and `missing`.
 PythonFacts look_at_python(std::chrono::seconds limit, std::vector<Complaint>& wrong,

@@ -36,7 +36,7 @@ class HttpHandler {
     /// to admit it.
     virtual std::optional<HttpAnswer> refuse(const RequestHead& head) = 0;
     /// Returns the answer, or nullopt if there is none yet. In that case the function is called again after
-    /// each `HttpServer::wake`, and after 20 seconds with `must` set, when it must return an answer.
+    /// each `HttpServer::wake`. After 20 seconds it is called with `must` set, and must return an answer.
     virtual std::optional<HttpAnswer> answer(const RequestHead& head, const std::string& body, bool must) = 0;
 };
 
@@ -47,7 +47,7 @@ class HttpServer {
     ~HttpServer();
 
     int port() const;
-    /// Serves until the descriptor `end` can be read.
+    /// Serves until the file descriptor `end` becomes readable.
     void serve(HttpHandler& handler, int end);
     /// Makes the server ask the handler again for all waiting requests. May be called from any thread.
     void wake();

@@ -1,16 +1,16 @@
-// Serves the page of `rematlas serve` and its calls, after the request gate (request_gate.h) has admitted
-// them:
+// Answers the requests to `rematlas serve` that the request gate (request_gate.h) has admitted: requests for
+// the page, and calls from the page.
 //
 //     GET  /?token=...        the page of the report, with a panel to solve in
 //     GET  /state?since=N     the changes after revision N (plan_board.h), sent when there are any, or after
 //                             20 seconds
-//     GET  /state             the whole state, sent at once; both answers have "about", the values that
-//                             the fields of a question can have (solve_calls.h)
+//     GET  /state             the whole state, sent at once
 //     GET  /schedule?plan=I   a plan as a .schedule.json file
-//     POST /solve, /sweep, /cancel     a question (solve_calls.h): 202 and the job, or an "error"
+//     POST /solve, /sweep, /cancel     answered with status 202 and the job, or with an "error"
 //
-// All calls except the page need `Authorization: Bearer TOKEN`. There are no other paths, and no files are
-// read.
+// The answers to /state also have "about": the values that the fields of /solve and /sweep can have. These
+// fields are described in solve_calls.h. All requests except the request for the page need `Authorization:
+// Bearer TOKEN`. There are no other paths, and no files are read.
 #pragma once
 
 #include <functional>

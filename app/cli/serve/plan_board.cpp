@@ -43,7 +43,7 @@ std::string list_text(const std::vector<std::string>& items) {
     return text + "]";
 }
 
-/// Returns the sweep without steps, because the board keeps the schedules of the sweep as plans.
+/// Returns the sweep without the steps of its schedules, because the board keeps these schedules as plans.
 Sweep without_steps(const Sweep& sweep) {
     Sweep light{.graph = sweep.graph, .graph_sha256 = sweep.graph_sha256, .curves = {}, .pins = sweep.pins};
     for (const SweepCurve& curve : sweep.curves) {

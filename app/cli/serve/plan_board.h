@@ -37,7 +37,7 @@ std::string_view to_string(JobPhase phase);
 struct JobEnd {
     JobPhase phase = JobPhase::done;
     std::string words;             ///< sentences for the user about how the job ended
-    std::optional<int> plan = {};  ///< the plan that the job found
+    std::optional<int> plan = {};  ///< index of the plan that the job found
 };
 
 class PlanBoard {
@@ -50,8 +50,8 @@ class PlanBoard {
     /// already, returns the index of that plan. Fails if the checker refuses the schedule, or if there are
     /// too many plans.
     Result<int> add_plan(const std::string& name, Schedule schedule);
-    /// Replaces the points of the job's sweep. Their schedules must have been added by `add_plan`. If the
-    /// sweep is complete (`is_whole`), the board uses the bounds that the sweep proved.
+    /// Replaces the points of the job's sweep. The points' schedules must have been added by `add_plan`. If
+    /// the sweep is complete (`is_whole`), the board uses the bounds that the sweep proved.
     void set_sweep(int job, const Sweep& sweep, bool is_whole);
 
     int add_job(const std::string& words, std::chrono::nanoseconds limit);
@@ -61,15 +61,16 @@ class PlanBoard {
     /// Says whether the job waits or runs. Returns false once a page can see that the job has ended.
     bool is_open(int job) const;
 
-    /// Returns the plan at `index`, with the largest bound that is known so far for its question; nullopt if
-    /// there is no such plan.
+    /// Returns the plan at `index`, with the largest bound that is known so far for the plan's budget, copies
+    /// and pins; nullopt if there is no such plan.
     std::optional<Schedule> plan(int index) const;
     std::uint64_t revision() const;
     /// Returns the changes for a page that knows the board at `revision`, as one JSON object:
     /// - "revision": the revision that the page knows afterwards. The board may have a later revision
     ///   already, because long lists of plans are sent in parts.
     /// - "plans": the plans added since `revision`, as in viz/report/page_data.h, each with its "index".
-    /// - "bounds": for each plan, by index, the bound proven so far for its question; null if none is known.
+    /// - "bounds": for each plan, by index, the bound proven so far for its budget, copies and pins; null
+    ///   if none is known.
     /// - "sweeps": all sweeps with "job", and "curves" and "bounds" as in viz/report/page_data.h; null if
     ///   none has changed.
     /// - "jobs": all jobs that wait or run, and the jobs that ended last. Each has "id", "phase", "asked",

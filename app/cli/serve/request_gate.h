@@ -4,8 +4,8 @@
 // Every user of a machine, and every page that a browser shows, can reach a port of 127.0.0.1. So a request
 // is admitted only under four conditions. It has the token that was printed. Its Host names this machine,
 // because names of other sites could resolve to this address (DNS rebinding). Its Origin and Sec-Fetch-Site
-// do not name another site. It is for one of a few paths, with the method of that path. The gate decodes no
-// percent-encoding, and no part of a request names a file.
+// do not name another site. It asks for one of a few known paths with the method of that path. The gate
+// decodes no percent-encoding, and no part of a request names a file.
 //
 //     RequestGate gate(new_token());
 //     const auto answer = gate.admit({.method = "GET", .target = "/?token=...", .headers = ...});

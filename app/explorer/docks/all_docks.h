@@ -1,4 +1,4 @@
-// All docks, in the order of the View menu. CONTRIBUTING.md has the recipe of a dock.
+// All docks, in the order of the View menu. CONTRIBUTING.md says how to add a dock.
 #pragma once
 
 #include <QMenu>

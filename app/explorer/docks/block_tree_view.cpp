@@ -34,8 +34,8 @@ class NameDelegate : public QStyledItemDelegate {
     }
 };
 
-/// Draws a bar behind the number. The bar's length is the share of the number in all bytes that are held at
-/// the peak.
+/// Draws a bar below the number of bytes that a row holds at the peak. The bar's length shows the row's share
+/// of all bytes that are held at the peak.
 class ShareDelegate : public QStyledItemDelegate {
   public:
     using QStyledItemDelegate::QStyledItemDelegate;

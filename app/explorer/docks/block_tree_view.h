@@ -41,8 +41,8 @@ class BlockTreeView : public QWidget {
     QLabel* count_;
     QComboBox* partition_;
     QTreeView* tree_;
-    bool following_ = false;  ///< true while this class changes the rows or the current row; the
-                              ///< window's selection then stays
+    bool following_ = false;  ///< true while this class changes the rows or the current row; such
+                              ///< changes must not change the window's selection
 };
 
 }  // namespace rematlas::explorer

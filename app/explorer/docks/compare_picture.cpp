@@ -10,8 +10,8 @@
 namespace rematlas::explorer {
 namespace {
 
-/// In a picture less high than this (pixels) the lanes are narrow, so that enough height is left for the
-/// memory curves.
+/// If the picture's height is below this number of pixels, the lanes are narrow, so that enough height is
+/// left for the memory curves.
 constexpr int low_picture = 330;
 
 std::string side_title(const QString& plan, const LoadedSchedule& schedule) {

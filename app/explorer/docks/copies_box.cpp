@@ -13,7 +13,7 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr char as_in_plan[] = "\n";  ///< stands for the link of the opened plan, where links have names
+constexpr char as_in_plan[] = "\n";  ///< in place of a link's name: the links of the opened plan
 
 QString rate_text(double bytes_per_second) {
     return CopiesBox::tr("%1 GB/s").arg(bytes_per_second / 1e9, 0, 'g', 3);

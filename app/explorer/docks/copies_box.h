@@ -32,11 +32,9 @@ class CopiesBox : public QWidget {
 
     Session& session_;
     QComboBox *what_, *link_;
-    std::optional<Bytes>
-        host_budget_;   ///< the limit that the opened or chosen plan has for the host's memory
-    Links plan_links_;  ///< links of the plan that was opened or chosen, if these links have
-                        ///< no name
-    QString picked_;    ///< the name of the link that the user has chosen; empty if none was chosen
+    std::optional<Bytes> host_budget_;  ///< the host memory that the opened or chosen plan may use
+    Links plan_links_;                  ///< the links of the opened or chosen plan, if they have no name
+    QString picked_;  ///< the name of the link that the user has chosen; empty if none was chosen
     QLabel* remark_;
 };
 

@@ -1,4 +1,4 @@
-// Shows the flame chart. A line below the chart sums up the span that is chosen in it.
+// Shows the flame chart. A line below the chart sums up the span that the user has chosen in the chart.
 #pragma once
 
 #include <QWidget>

@@ -18,7 +18,8 @@ namespace rematlas::explorer {
 namespace {
 
 constexpr double lowest_row = 14, highest_row = 24;  ///< limits of a row's height, in pixels
-/// A key zooms by the factor `zoom_step`, or moves the picture by the share `pan_step` of the shown range.
+/// One press of a key zooms by the factor `zoom_step`, or moves the picture by `pan_step` times the length of
+/// the shown range.
 constexpr double zoom_step = 0.8, pan_step = 0.15;
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Draws the runs of the step over time as boxes by module: phases at the top, then modules, then ops.
+// Draws the runs of the step over time as nested boxes: phases at the top, below them modules, below them
+// ops.
 //
 // Wheel, W, S: zoom. Drag, A, D: pan. Click: select the op or the block. Double click: zoom to the box;
 // outside of the boxes: show all. Drag on the ruler or with Shift: choose a span that is summed up. Without a

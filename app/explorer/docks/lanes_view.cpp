@@ -18,8 +18,8 @@
 namespace rematlas::explorer {
 namespace {
 
-/// If a view with three lanes is less high than this (pixels), its lanes are narrow, so that enough height is
-/// left for the memory curve.
+/// If the height of a view with three lanes is below this number of pixels, its lanes are narrow, so that
+/// enough height is left for the memory curve.
 constexpr int low_view = 250;
 constexpr int more_a_lane = 60;  ///< each lane after the third raises `low_view` by this (pixels)
 
@@ -108,8 +108,8 @@ void LanesView::show_range() {
     emit range_changed();
 }
 
-/// Tells the other views which steps are shown, from the step that runs at the left edge to the last step
-/// that begins within the shown part.
+/// Tells the other views which steps are shown. The first is the step that runs at the left edge. The last is
+/// the last step that begins within the shown part.
 void LanesView::publish_range() {
     const auto& begins = data_.step_begin;
     if (shown().is_all() || begins.empty()) return session_.selection.set_range({});

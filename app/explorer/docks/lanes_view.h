@@ -1,7 +1,7 @@
 // Draws the schedule over time: lanes of runs and copies above the curve of the memory held.
 //
-// Wheel: zoom at the pointer. Drag: pan. Click: put the cursor on a step and select its op; with Ctrl on a
-// band of the memory, show the lifetimes of the band's tensors. Double click: show all.
+// Wheel: zoom at the pointer. Drag: pan. Click: put the cursor on a step and select its op. Ctrl+click on a
+// band of the memory curve: show the lifetimes of the band's tensors. Double click: show all.
 #pragma once
 
 #include <QToolButton>

@@ -66,8 +66,8 @@ void LifetimesView::show_schedule() {
     show_bars();
 }
 
-/// Shows the bars at the cursor. If there are too many tensors for the picture, `always`, or the highlighted
-/// tensor if `always` is invalid, still has a bar.
+/// Shows the bars at the cursor. If there are too many tensors for the picture, the tensor `always` still has
+/// a bar. If `always` is invalid, the highlighted tensor still has one.
 void LifetimesView::show_bars(TensorId always) {
     if (rows_) {
         const int current = picture_->current();

@@ -21,8 +21,8 @@ QStringList our_files_in(const QString& folder) {
     return found;
 }
 
-/// Returns when files of this kind are opened: a smaller number means earlier. A graph is opened before files
-/// that can belong to it.
+/// Returns the rank of this kind of file in the order of opening: files with a smaller rank are opened
+/// earlier. A graph is opened before files that can belong to it.
 int opening_place(FileKind kind) {
     switch (kind) {
         case FileKind::graph:

@@ -114,7 +114,8 @@ class Compaction {
         }
     }
 
-    /// Removes the line at `line`, which the current line replaces, and sets `line` to the current line.
+    /// Removes the line with the index `line`, because the current line replaces it. Sets `line` to the index
+    /// of the current line.
     void replace(std::size_t& line) {
         if (line != kNone) lines_[line] = {};
         line = at_;

@@ -1,5 +1,5 @@
-// One line of a session file (plan_journal.h describes the lines). The reader of plans and the removal of
-// lines that no longer count use the same parser, so that they agree on which lines are damaged.
+// One line of a session file (plan_journal.h describes the lines). The code that reads plans and the
+// code that removes lines use the same parser, so that both treat the same lines as damaged.
 #pragma once
 
 #include <memory>

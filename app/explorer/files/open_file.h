@@ -24,7 +24,7 @@ struct Opened {
     std::optional<RemoteHost> host = {};  ///< the machine of the file; nullopt if it is this machine
     // The next two members are set only if `graph` is not the graph `current` that was passed:
     SchedulePtr all_kept = nullptr;  ///< the step without recomputation
-    KeptPlans kept = {};             ///< plans that were kept when the graph was open before
+    KeptPlans kept = {};             ///< plans in the graph's session file, from earlier work
 };
 
 /// Opens a file. A schedule or a sweep needs its graph, which is found by its digest: `current`, or a
@@ -34,8 +34,8 @@ struct Opened {
 Result<Opened> open_file(const std::filesystem::path& path, const GraphPtr& current);
 
 /// Opens a file of this or of another machine (ssh://host/path). A file of another machine is copied to this
-/// machine first. The graph of such a schedule or sweep must be `current`, or must have been opened before
-/// from the same folder of that machine. Fails as `open_file` and `fetch` do.
+/// machine first. If that file is a schedule or a sweep, its graph must be `current`, or must have been
+/// opened before from the same folder of the other machine. Fails as `open_file` and `fetch` do.
 Result<Opened> open_anywhere(const QString& path, const GraphPtr& current, const std::stop_token& stop);
 
 /// Opens the local copy (`copy_of`) of a file of another machine. The copy must exist.

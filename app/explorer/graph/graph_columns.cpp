@@ -13,7 +13,7 @@ constexpr double readable_scale = 0.25;  ///< the smallest scale at which a user
 /// Several columns are only used if they enlarge the drawing by at least this factor.
 constexpr double worth_it = 1.5;
 constexpr int most_columns = 64;
-/// To spare items, a cut moves by at most this share of a column's height.
+/// A cut between columns moves by at most this share of a column's height, so that it goes through no item.
 constexpr double near_cut = 0.2;
 
 /// Returns the height nearest to `wanted` at which there is no item. If there are items at all heights that

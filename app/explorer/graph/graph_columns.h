@@ -39,7 +39,7 @@ class GraphColumns {
     std::vector<QRectF> parts_;
 };
 
-/// Returns the number of columns with which the drawing is largest in a view of the size `room`. Returns 1 if
+/// Returns the number of columns that makes the drawing largest in a view of the size `room`. Returns 1 if
 /// one column is readable, or if more columns would make the drawing only a little larger.
 int columns_for(Size drawing, Size room);
 

@@ -17,7 +17,7 @@
 namespace rematlas::explorer {
 
 struct BatchQuestion {
-    CaptureRequest capture;  ///< inputs, with the letter B for the batch size; `output` is ignored
+    CaptureRequest capture;  ///< its inputs have the letter B for the batch size; its `output` is ignored
     Bytes budget;
     std::optional<double> max_overhead;  ///< 1.25 allows a quarter more time; nullopt for no limit
     std::int64_t batch = 0;              ///< the batch size to ask about; 0 asks for the largest

@@ -31,8 +31,9 @@ struct FunctionRequest {
 /// Returns the arguments with which the interpreter is called.
 QStringList capture_words(const FunctionRequest& request);
 
-/// Returns the optimizers of torch.optim and torchao that can end a step recorded from shapes, named as for
-/// `--optimizer`. For steps that really run, see `captured_optimizers()` (capture_controller.h).
+/// Returns the optimizers of torch.optim and torchao whose updates can be part of a step that is recorded
+/// from shapes. The names are those of `--optimizer`. For steps that really run, see `captured_optimizers()`
+/// (capture_controller.h).
 QStringList planned_optimizers();
 
 /// The words of a text such as "batch=8, length=512", which are separated by commas or blanks. `wrong` is the

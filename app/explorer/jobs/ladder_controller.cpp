@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::chrono::seconds longest_layout(60);
 
-/// Caches the layouts of all frames, which surround expanded blocks. Ladders that are made before a user asks
-/// for them share this cache, but start layout programs of their own: a program inherits the priority of the
-/// thread that starts it, and ladders are made ahead by a thread with a low priority.
+/// Caches the layouts of all frames; a frame surrounds an expanded block. Ladders that are made before a user
+/// asks for them share this cache, but use layout programs of their own. These programs have a low priority,
+/// because a program inherits the priority of the thread that starts it.
 struct FrameLayouts {
     std::shared_ptr<LayoutCache> shapes = std::make_shared<LayoutCache>();
     std::shared_ptr<LayoutPrograms> programs =

@@ -1,5 +1,5 @@
-// Controls the ladder graph on the screen: keeps which blocks are expanded, makes the view of these blocks,
-// and has a worker program lay it out.
+// Controls the ladder graph on the screen. Stores which blocks are expanded, makes a view of the graph with
+// these blocks, and lets a worker program lay out the view.
 #pragma once
 
 #include <QObject>

@@ -1,5 +1,5 @@
-"""Prints one JSON object. It says which functions of a model's file can be captured, which packages for
-captures this Python has, and which GPUs this machine has. Nothing in the file is run.
+"""Prints one JSON object. The object says which functions of a model's file can be captured, which of the
+packages that captures need this Python has, and which GPUs this machine has. Nothing in the file is run.
 
     python3 python_survey.py FILE.py            # or:  package.module FOLDER
     python3 python_survey.py --file MODEL.pt    # the file's ends, and the file with its inputs

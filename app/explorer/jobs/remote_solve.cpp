@@ -59,8 +59,8 @@ std::optional<Bytes> bytes_if_told(const Fields& answer, const char* key) {
     return answer.has(key) ? std::optional(Bytes(answer.integer(key))) : std::nullopt;
 }
 
-/// Adds the op that needs the most memory, and the tensors that are held then. Throws FieldError if `graph` has
-/// no such op or tensor.
+/// Adds to `none` the op that needs the most memory, and the tensors that are held while this op runs. Throws
+/// FieldError if `graph` has no such op or tensor.
 void read_place(const Fields& answer, const Graph& graph, Infeasible& none) {
     const Fields place(answer.at("dominant"), "dominant");
     if (place.has("op")) none.op = OpId(read_id(Fields(place.at("op"), "op"), graph.ops.size()));

@@ -34,7 +34,7 @@ NoScheduleReport explain(const LoadedGraph& graph, Bytes budget, const Infeasibl
 
 /// Runs one solver at a time. If a solver is started while another solver runs, the new solver replaces the
 /// running solver. Signals are emitted in the owner's thread. A solver that is cancelled or replaced still
-/// delivers its best schedule so far, through `left`.
+/// delivers its best schedule so far, by the signal `left`.
 class SolveController : public QObject {
     Q_OBJECT
   public:

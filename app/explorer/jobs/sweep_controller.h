@@ -34,7 +34,8 @@ class SweepController : public QObject {
 
     /// Shows this sweep. Points of a sweep from a file have no steps.
     void set_sweep(Sweep sweep);
-    /// Raises the bounds of the points to the bounds that `known` has for the same questions.
+    /// Raises the bound of each point to the bound that `known` has for the same budget, copies and pins, if
+    /// that bound is higher.
     void raise_bounds(const Graph& graph, const KnownAnswers& known);
     void clear();
     const Sweep& sweep() const { return sweep_; }
@@ -43,8 +44,8 @@ class SweepController : public QObject {
   signals:
     void started();
     void changed();
-    /// Emitted for each new point, with its steps. At the end of the sweep emitted again for all points, some
-    /// of which now have a better schedule that was found for another budget.
+    /// Emitted for each new point, with its steps. At the end of the sweep, emitted again for all points.
+    /// Some points then have a better schedule, which was found for another budget.
     void point_found(const rematlas::explorer::SweptPoint& found);
     void progressed(int done, int total);
     void failed(const QString& message);

@@ -29,7 +29,7 @@ struct BlockFacts {
 
 /// A graph and the data derived from it. Never changed after it is built, so threads share it without locks.
 struct LoadedGraph {
-    Graph graph;  ///< `graph.blocks` is never empty: `own_blocks`, or the blocks of `partition`
+    Graph graph;  ///< `graph.blocks` has the blocks of `partition`, else `own_blocks`; never empty
     std::optional<Partition> partition;
     /// The blocks in the file, or blocks made from module paths and structure if the file has none
     IdVector<BlockId, Block> own_blocks;

@@ -1,4 +1,5 @@
-// A schedule of a loaded graph with its simulation, its check, and its decision for each op and tensor.
+// A schedule of a loaded graph, together with the results of its simulation and its check, and the decision
+// for each op and tensor.
 #pragma once
 
 #include <filesystem>

@@ -24,7 +24,7 @@ struct Selected {
     bool operator==(const Selected&) const = default;
 };
 
-/// Says which of the tensors that are held at the cursor are shown as bars over time.
+/// A request to show the lifetimes of tensors as bars. All of these tensors are held at the cursor.
 struct LifetimesOf {
     TensorId tensor = {};  ///< the tensor to highlight; invalid if no tensor is highlighted
     QString part = {};     ///< the name of a band of the memory picture; empty for all bands

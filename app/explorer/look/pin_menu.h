@@ -1,4 +1,4 @@
-// Adds entries that pin the selected block or op to a menu.
+// Adds entries to a menu. The entries pin the selected block or op.
 #pragma once
 
 #include <QAbstractItemView>
@@ -8,9 +8,9 @@
 
 namespace rematlas::explorer {
 
-/// Adds entries that pin the selection to keep or recompute, or remove its pin. Also adds entries that pin
-/// the same part of all layers (`pattern_of_all_like`). Entries that are not possible are disabled. Adds
-/// nothing if nothing is selected.
+/// Adds entries to `menu`. Some pin the selected block or op to "keep" or to "recompute", or remove its pin.
+/// Others pin the same part of all layers (`pattern_of_all_like`). Entries that are not possible are
+/// disabled. Adds nothing if nothing is selected.
 void add_pin_actions(QMenu& menu, Session& session);
 
 /// Gives a list a context menu with the entries of `add_pin_actions`. A click on a row of the list must

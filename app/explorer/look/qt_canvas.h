@@ -1,5 +1,5 @@
-// Implements the painters' canvas by a QPainter, so that the screen shows the pictures that are also written
-// to SVG, PNG and PDF files.
+// Implements the painters' canvas with a QPainter, so that the screen shows the same pictures as SVG, PNG and
+// PDF files.
 #pragma once
 
 #include <QColor>
@@ -9,9 +9,9 @@
 
 namespace rematlas::explorer {
 
-/// Draws in the painter's coordinates. The painter must be active and outlive the canvas. `smooth` draws
-/// smooth edges; they take time, and nobody sees them if everything is small. `begin` and `end` do nothing,
-/// because views have tooltips of their own.
+/// Draws in the painter's coordinates. The painter must be active and outlive the canvas. `smooth`
+/// turns on antialiasing, which takes time and is not worth it if everything is small. `begin` and `end` do
+/// nothing, because views have tooltips of their own.
 class QtCanvas final : public Canvas {
   public:
     explicit QtCanvas(QPainter& painter, bool smooth = true);

@@ -24,7 +24,8 @@ const Shades& dark_shades();
 
 QPalette palette_of(const Shades& shades);
 /// Returns the style sheet of the whole application. A widget with the property `page` gets the background of
-/// views. The text of a label has the colour `muted` with the property `quiet`, and `danger` with `danger`.
+/// views. A label with the property `quiet` has text in the colour `muted`. A label with the property
+/// `danger` has text in the colour `danger`.
 QString style_sheet_of(const Shades& shades);
 
 }  // namespace rematlas::explorer::theme

@@ -98,8 +98,8 @@ QTextBrowser { border: none; background: @base; }
 }  // namespace
 
 QString style_sheet_of(const Shades& s) {
-    // `@accent_hover` must be replaced before `@accent`, which is its beginning. Other names follow the same
-    // rule.
+    // `@accent_hover` must be replaced before `@accent`, because it begins with `@accent`. The same holds for
+    // every name that begins with another name.
     const std::pair<const char*, QColor> names[] = {
         {"@accent_hover", s.accent_hover},
         {"@accent_off", s.accent_off},

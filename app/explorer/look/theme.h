@@ -64,8 +64,8 @@ Choice chosen();
 bool is_dark();
 /// Says whether the palette's text is brighter than its background.
 bool is_dark(const QPalette& palette);
-/// Calls `react` after each change of the theme while `context` lives. Texts that contain colours and cached
-/// pictures need this. Widgets that use the palette or the style sheet change by themselves.
+/// Calls `react` after each change of the theme while `context` lives. Cached pictures, and texts that
+/// contain colours, need this. Widgets that use the palette or the style sheet change by themselves.
 void on_change(QObject* context, std::function<void()> react);
 
 /// Returns a view that shows the model's rows as a flat list, in the model's order until the user clicks a

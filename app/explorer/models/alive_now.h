@@ -14,8 +14,8 @@ namespace rematlas::explorer {
 /// A period in which a tensor is on the device. Begins when the tensor is made or copied back.
 struct AliveTensor {
     TensorId tensor;
-    Bytes bytes;    ///< bytes that the tensor adds; fewer than its size in the step that writes it over
-                    ///< another tensor
+    Bytes bytes;    ///< bytes that the tensor adds to the memory held; less than its size in the step that
+                    ///< writes the tensor in place of another tensor
     int born = -1;  ///< the step that made it or copied it back; -1 if it was there at the beginning
     int dies = -1;  ///< the step that frees it or writes over it; -1 if it stays until the end
     int next = -1;  ///< the next step that reads it, the current step included; -1 if there is none

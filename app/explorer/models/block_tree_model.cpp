@@ -13,7 +13,8 @@ bool is_number(int column) {
     return column != BlockTreeModel::name && column != BlockTreeModel::fate && column != BlockTreeModel::kind;
 }
 
-/// Returns the share of the bytes made that is kept: "62.0 %". Returns nothing if no bytes are made.
+/// Returns, for example, "62.0 %" if 62 % of the bytes that a block's ops make are kept. Returns nothing if
+/// no bytes are made.
 QVariant fate_text(const DecisionShares& made) {
     if (made.total().value <= 0) return {};
     return percent_text(static_cast<double>(made.kept.value) / static_cast<double>(made.total().value));

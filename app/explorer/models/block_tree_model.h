@@ -19,7 +19,7 @@ class BlockTreeModel : public QAbstractItemModel {
         search_role,               ///< path and operator name, for the search field
         decision_role,             ///< a Decision as int; -1 without a schedule
         phase_role,                ///< a Phase as int
-        share_role,  ///< share of the bytes that are held at the peak, 0 to 1; negative without a schedule
+        share_role,  ///< the row's share of the bytes held at the peak, 0 to 1; negative without a schedule
         fate_role,   ///< three numbers: the bytes kept, recomputed and offloaded; empty without a schedule
     };
 

@@ -1,4 +1,4 @@
-// A read-only table: the rows of a list, or the data that a painted view shows, for users who cannot see
+// A read-only table. It has the rows of a list, or the data of a painted view for users who cannot see
 // pictures. Tables can be written to files. Each cell has a value and a text.
 #pragma once
 

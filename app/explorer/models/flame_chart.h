@@ -23,9 +23,10 @@ FlameChartPtr flame_chart(SchedulePtr schedule);
 /// of a module, it is a block that contains all ops of the box, if possible the block of this module.
 Selected selected_of(const FlameChart& chart, int box);
 
-/// Returns the box of the selection; -1 if there is none. For an op this is the box of its run at the cursor,
-/// or of its first run if another op runs at the cursor. For a block it is the uppermost box whose ops are
-/// all in the block; if an op of the block runs at the cursor, only boxes that contain this run count.
+/// Returns the box of the selection; -1 if there is none. For an op this is the box of a run: the run at the
+/// cursor if the cursor is at a run of the op, else the op's first run. For a block it is the uppermost box
+/// whose ops are all in the block. If an op of the block runs at the cursor, only boxes that contain this run
+/// count.
 int box_of(const FlameChart& chart, const Selected& selected, int cursor);
 
 /// Returns the tooltip of a box: "blocks.3.attn (Attention)", or the operator with its module, followed by

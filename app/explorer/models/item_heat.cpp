@@ -33,7 +33,8 @@ QString cost_words(double nanoseconds) {
     return QStringLiteral("%1/MiB").arg(time_text(Nanoseconds(std::llround(nanoseconds))));
 }
 
-/// Maps numbers to shares on a logarithmic scale, because the costs of items differ by orders of magnitude.
+/// Maps costs to numbers from 0 to 1 on a logarithmic scale, because the costs of items differ by orders of
+/// magnitude. Items without a cost get -1.
 ItemHeat by_powers(std::vector<double> figures) {
     double least = 0, most = 0;
     for (const double figure : figures) {

@@ -21,8 +21,8 @@ struct ItemHeat {
 
 /// Returns numbers to show as colours. `bytes_at_peak`: bytes of the item's tensors that are held at the
 /// peak. `time`: time of all runs of the item's ops in the schedule. `cost_to_rerun`: time of one run of the
-/// item's forward ops, divided by the MiB that they make, on a logarithmic scale (backward ops are not run
-/// again). Cost: linear in the ops and steps.
+/// item's forward ops, divided by the MiB that they make, on a logarithmic scale. Backward ops do not count,
+/// because they are not rerun. Cost: linear in the ops and steps.
 ItemHeat item_heat(const Ladder& ladder, const LoadedSchedule& schedule, ItemColors colors);
 
 }  // namespace rematlas::explorer

@@ -1,6 +1,6 @@
 // Makes bars over time for the tensors that are held at the cursor. The dock "In memory" lists the same
-// tensors. A bar has the op that makes the tensor, the steps that read the tensor, and the longest time in
-// which nothing uses it.
+// tensors. A bar shows the op that makes the tensor, the steps that read the tensor, and the longest time in
+// which no op uses the tensor.
 //
 //     const LifetimeRows rows(schedule);
 //     const LifetimeBars bars = rows.at({.cursor = 12, .order = LifetimeOrder::bytes_by_idle});

@@ -23,8 +23,8 @@ class PinList : public QAbstractListModel {
     void remove(const std::string& pattern);
     void remove_row(int row);
     void replace(Pins pins);
-    /// Takes over the pins of a plan. They replace pins that came with another plan. If the user has set
-    /// pins, these stay instead.
+    /// Takes over the pins of a plan. They replace pins that came with another plan. Does nothing if the user
+    /// has set pins.
     void follow_plan(const QString& name, const Pins& pins);
     /// Returns the name of the plan that the pins came with; empty if the user has set them.
     const QString& of_plan() const { return of_plan_; }

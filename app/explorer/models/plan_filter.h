@@ -1,4 +1,4 @@
-// Sorts the plans. Until the user asks for them, hides the plans of sweeps, because they are many.
+// Sorts the plans. Hides the plans of sweeps, which are many, until the user asks for them.
 #pragma once
 
 #include <QSortFilterProxyModel>

@@ -259,7 +259,8 @@ void PlanList::go(int direction) {
     set_shown(visited_[at_]);
 }
 
-/// Returns the name for a plan of a sweep: its solver and its budget. Solved and opened plans have letters.
+/// Returns the name for a plan of a sweep: its solver and its budget. Solved and opened plans have letters as
+/// names.
 QString PlanList::swept_name(const Schedule& schedule) {
     return tr("%1 at %2").arg(text(schedule.solver), bytes_text(schedule.budget));
 }

@@ -46,7 +46,8 @@ class PlanList : public QAbstractTableModel {
 
     using QAbstractTableModel::QAbstractTableModel;
 
-    /// Returns the proven lower bound on the overhead of all schedules that could replace a plan.
+    /// Returns the proven lower bound on the overhead of all schedules that keep to the budget, the copies
+    /// and the pins for which a plan was made.
     using BoundOf = std::function<std::optional<double>(const PlanRow&)>;
     /// Sets the function that returns bounds. Without it no bounds are known.
     void set_bound_of(BoundOf bound_of) { bound_of_ = std::move(bound_of); }

@@ -10,7 +10,8 @@
 namespace rematlas::explorer {
 namespace {
 
-/// Inserts into a run sequence the reruns that make the pinned tensors again after the loss.
+/// Inserts reruns into a run sequence. They make the pinned tensors again after the loss. `inputs_too`:
+/// whether inputs of these reruns that are not held are also made again.
 class MakingAgain {
   public:
     MakingAgain(const FlatGraph& flat, const PinnedOps& pinned, const RunSequence& runs, bool inputs_too)
@@ -45,7 +46,8 @@ class MakingAgain {
 
     bool is_stale(std::int32_t t) const { return begun_ && pinned_.made_again[TensorId(t)] && !fresh_[t]; }
 
-    /// Says whether the tensor is held at the current position of the sequence without the new reruns.
+    /// Says whether the original sequence, which has no inserted reruns, holds the tensor at the current
+    /// position.
     bool is_held(std::int32_t t) {
         auto& next = next_[t];
         while (next < events_[t].size() && events_[t][next].at < at_) ++next;

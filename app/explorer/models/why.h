@@ -45,11 +45,12 @@ struct WhatIf {
     bool changes = false;    ///< false if the schedule already has this decision
 };
 
-/// Changes the decision about the ops of a pin. A pin that keeps removes the reruns of the ops, and the runs
-/// that only these reruns need. A pin that recomputes adds reruns that make the pinned tensors right before
-/// their first use after the loss. For the inputs of these reruns there are two alternatives: hold them
-/// longer, or recompute the inputs that are not held. The result is the alternative with fewer bytes above
-/// the budget (without a budget: with the smaller peak). If these are equal, it is the faster alternative.
+/// Returns the schedule with the decision of the pin for the pin's ops. `PinKind::keep` removes the reruns of
+/// these ops, and the runs that only these reruns need. `PinKind::recompute` adds reruns that make the pinned
+/// tensors right before their first use after the loss. For the inputs of these reruns there are two
+/// alternatives: hold them longer, or recompute the inputs that are not held. The result is the alternative
+/// with fewer bytes above the budget (without a budget: with the smaller peak). If these are equal, it is the
+/// faster alternative.
 /// Fails as `pinned_ops` does, or if the schedule has copies to the host or cannot be executed. Cost: linear
 /// in the steps, about 10 ms at 10,000 ops.
 Result<WhatIf> what_if(const LoadedSchedule& schedule, const Pin& pin);

@@ -38,8 +38,8 @@ int fastest(const PlanList& plans, const LoadedGraph& graph, const Question& que
     return found == rows.end() ? PlanList::none : *found;
 }
 
-/// Says whether `bytes` and `limit` are the same budget in the budget field, which rounds up: the field's
-/// text for `bytes` means `limit`, or both have the same text.
+/// Says whether `bytes` and `limit` look like the same budget in the budget field, which rounds budgets up.
+/// This holds if the field shows the same text for both, or if the text for `bytes` is parsed as `limit`.
 bool is_rounded_to(Bytes bytes, Bytes limit) {
     const QString rounded = precise_bytes(bytes);
     const Result<Bytes> shown = parse_bytes(rounded.toStdString());
@@ -105,8 +105,8 @@ void describe_plan(FitAnswer& answer, const LoadedGraph& graph, const PlanRow& p
             : FitWords::tr("Needs %1, fits %2 with plan %3: %4 time")
                   .arg(needs, room, plan.name, overhead_text(overhead));
     Question asked = question;
-    // The budget field rounds the plan's budget up. A question about the rounded budget is meant for the
-    // plan's budget.
+    // The budget field shows the plan's budget rounded up. If the question has this rounded budget, the bound
+    // for the plan's exact budget is the right one.
     if (is_rounded_to(plan.schedule->budget, question.budget)) asked.budget = plan.schedule->budget;
     const std::optional<double> bound = known.bound(asked);
     const bool is_fastest = bound && is_none(gap_above(overhead, *bound));

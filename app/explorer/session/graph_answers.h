@@ -1,5 +1,5 @@
 // Collects what is known about the open graph: schedules, bounds, and the questions that solvers have
-// answered.
+// answered. A question is a budget with the allowed copies and the pins (core/planning/known_answers.h).
 #pragma once
 
 #include <QString>
@@ -29,11 +29,12 @@ class GraphAnswers {
     KnownAnswers& known() { return known_; }
     const KnownAnswers& known() const { return known_; }
 
-    /// Returns the proven lower bound on the overhead of all schedules that could replace the plan. Cost:
-    /// linear in the plan's steps. For a row of the list this cost arises only once.
+    /// Returns the proven lower bound on the overhead of all schedules that keep to the budget, the copies
+    /// and the pins for which the plan was made. Cost: linear in the plan's steps. For a row of the list this
+    /// cost arises only once.
     std::optional<double> bound_of(const Schedule& plan) const;
     std::optional<double> bound_of(const PlanRow& row);
-    /// Returns the plan with the best known bound stored in it, for export.
+    /// Returns a copy of the plan that contains the largest known bound, for export.
     Schedule with_known_bound(Schedule plan) const;
 
     /// Must be called when the solver has answered a question, with or without a schedule.

@@ -39,10 +39,11 @@ QString text_of_path(const std::filesystem::path& path) {
     return QString::fromStdString(path.string());
 }
 
-constexpr auto kTimeForAPoint = std::chrono::seconds(10);  // time limit of the solver for a point without
-                                                           // steps
+constexpr auto kTimeForAPoint = std::chrono::seconds(10);  // time limit of the solver for a sweep's
+                                                           // point without steps
 
-/// Says whether the plan fits the budget of `left`, is at least as fast and has the same pins.
+/// Says whether the plan makes `left`, the result of a stopped solver, superfluous: whether the plan fits the
+/// budget of `left`, is at least as fast, and has the same pins.
 bool serves_as_well(const Schedule& plan, const Schedule& left) {
     return plan.peak <= left.budget && plan.overhead <= left.overhead && plan.pins == left.pins;
 }
@@ -207,8 +208,8 @@ void Session::open_journal() {
     if (keeps_plans_) journal.open(journal_path(graph_->path), graph_->graph.sha256);
 }
 
-/// Called when the graph's file has changed. The session file next to it is for plans of the graph in that
-/// file. So plans are written only while that file contains the open graph.
+/// Called when the graph's file has changed. The session file belongs to the graph in the graph's file. So
+/// plans are written to the session file only while the graph's file contains the open graph.
 void Session::follow_file() {
     if (!graph_) return;
     if (watch.state() != GraphWatch::State::same) return journal.open({}, {});

@@ -16,7 +16,8 @@ namespace {
 constexpr int most_rows = 60;
 constexpr int command_role = Qt::UserRole, place_role = Qt::UserRole + 1;
 
-/// Draws the command's place at the right edge of its row, in the colour of less important text.
+/// Draws the `place` of a command at the right edge of the command's row, in the colour of less important
+/// text.
 class CommandDelegate : public QStyledItemDelegate {
   public:
     using QStyledItemDelegate::QStyledItemDelegate;

@@ -198,8 +198,8 @@ void FunctionCaptureDialog::show_functions() {
     show_function();
 }
 
-/// Returns the function to choose at first: the function that the user has named, else the function that was
-/// captured last, else the first function that returns as many values as a capture takes.
+/// Returns the function that is chosen at first. It is the function that the user has named, else the
+/// function that was captured last, else the first function that returns as many values as a capture takes.
 QString FunctionCaptureDialog::first_choice() const {
     if (!survey_ || !source_.function.isEmpty()) return source_.function;
     for (const QString& path : recent().paths()) {

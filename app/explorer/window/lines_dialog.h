@@ -1,4 +1,5 @@
-// Shows, after an export, lines of Python that use the exported file, for the user to paste.
+// A dialog that appears after an export. It shows lines that use the exported file: lines of Python, and
+// sometimes lines for a shell. The user can copy them.
 #pragma once
 
 #include <QCheckBox>

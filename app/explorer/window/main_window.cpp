@@ -27,7 +27,8 @@ using About = MessageBar::About;
 /// In a window smaller than this (pixels), neighbouring docks become tabs of one place.
 constexpr int narrow_width = 1300, narrow_height = 960;
 constexpr int longest_wait = 2000;  ///< milliseconds that a solver gets to return its best schedule
-/// In a window less high than this (pixels) the toolbar is hidden. Its actions are in the menus, too.
+/// If the window's height is below this number of pixels, the toolbar is hidden. Its actions are in the
+/// menus, too.
 constexpr int low_height = 640;
 
 /// Returns the version of saved layouts. Layouts of another version are ignored. A new dock gives a new

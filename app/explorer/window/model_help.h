@@ -1,5 +1,5 @@
-// Helps with a file that cannot be captured as it is: says what the file is, and shows Python lines that make
-// from it a model that can be captured.
+// Helps with a file that cannot be captured as it is. Says what the file is, and shows Python lines that turn
+// it into a model that can be captured.
 #pragma once
 
 #include <QDialog>

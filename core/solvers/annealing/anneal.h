@@ -4,7 +4,7 @@
 // the sum, over all runs, of the bytes above the budget. Lambda is the value of a `Penalty`. During a cycle
 // the temperature falls geometrically. The unit of temperatures is the mean time of one rerun, because with
 // absolute temperatures the search stalls on graphs with many cheap ops. Each cycle starts from the best
-// sequence so far.
+// sequence so far, unless the caller gives another one.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ namespace rematlas::annealing {
 
 class Annealer {
   public:
-    /// Called with the best sequence so far, whenever a better one within the budget was found, and now and
-    /// then in any case. The search stops if the function returns false.
+    /// Called with the best sequence so far: soon after a better one within the budget was found, and
+    /// otherwise from time to time. The search stops if the function returns false.
     using Report = std::function<bool(const Candidate& best)>;
 
     /// `start` need not fit the budget. The graph, the options and `repeats` must outlive the annealer.
@@ -40,7 +40,7 @@ class Annealer {
     bool run_cycle_from(const RunSequence& runs, std::uint64_t moves, double heat, const Deadline& deadline,
                         const Report& report);
 
-    const Candidate& best() const { return best_; }  ///< fits the budget if any sequence so far did
+    const Candidate& best() const { return best_; }  ///< fits the budget if any state so far fit it
     std::int64_t smallest_peak() const { return smallest_peak_; }
     std::uint64_t moves() const { return moves_; }
 

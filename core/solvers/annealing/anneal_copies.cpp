@@ -9,7 +9,7 @@ namespace rematlas::annealing {
 namespace {
 
 constexpr int kMovesAClock = 32;
-constexpr int kMostFailures = 100;  // most consecutive failures to make room
+constexpr int kMostFailures = 100;  // `make_room` gives up after this many failures in a row
 constexpr double kOverBudget = 10;  // added to the rank of a state that exceeds the budget
 
 }  // namespace
@@ -59,7 +59,7 @@ double CopyAnnealer::value(const Cost& cost) const {
 bool CopyAnnealer::make_room(const Deadline& deadline) {
     for (int failures = 0; failures < kMostFailures && profile_.excess() > 0 && !deadline.passed();) {
         const std::int64_t before = profile_.excess();
-        // Offloads tensors. If that failed many times because the copies take too long, delays runs instead.
+        // Offloads a tensor. After many failures in a row, which are due to slow copies, delays runs instead.
         bool better =
             failures < kMostFailures / 2 ? proposals_.send_away_over() : proposals_.wait_for_copies();
         if (better) {

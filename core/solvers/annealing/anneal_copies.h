@@ -3,9 +3,9 @@
 //
 // Like anneal.h, but a state is a run sequence with gaps and with waits before runs (away_moves.h). A fast
 // model of the copies gives the time of each state (planned_copies.h). In this model, a run waits only if a
-// wait was inserted. A small price of copies is added to the time, to prevent useless copies. If a state is
-// better in the model than all earlier ones, it is written as steps and simulated exactly. The state does not
-// count as an answer if the simulator refuses it or if it exceeds the budget.
+// wait was inserted. A small price for each copy is added to the time, to prevent useless copies. If a state
+// is better in the model than all earlier states, its schedule is written and simulated exactly. The schedule
+// does not count as an answer if the simulator refuses it or if it exceeds the budget.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ namespace rematlas::annealing {
 
 struct CopyAnnealing {
     Bytes budget;
-    bool contended = false;  ///< whether the model gives copies to the host the contended speed
-    double price = 0.01;     ///< price of copies, as a share of the time that they take
+    bool contended = false;  ///< whether copies to the host have the contended speed in the model
+    double price = 0.01;     ///< added to the time of a state, as a share of the time of its copies
     std::uint64_t seed = 1;
     const Repeats* repeats = nullptr;
 };

@@ -101,8 +101,8 @@ void RunProfile::forget_aways() {
     for (auto& list : aways_of_) list.clear();
 }
 
-// Called before a run of the op is inserted. Closes the gaps of the op's inputs and outputs that the new run
-// will divide. Returns the closed gaps of the inputs.
+// Called before a run of the op is inserted before `before_run`. If an input or an output of the op is away
+// in the gap that the new run will divide, closes that gap. Returns the closed gaps of the inputs.
 std::vector<RunProfile::Away> RunProfile::close_across(int op, Node before_run) {
     std::vector<Away> cut;
     const auto close_gap = [&](int t, bool stays_used) {
@@ -130,8 +130,8 @@ void RunProfile::reopen_beside(const Away& away, Node run) {
     set_away(away.tensor, is_first ? away.use : run);
 }
 
-// Called when a use is removed. If the tensor is away in the gap before this use, the gap then reaches until
-// the next use. If there is no next use, or if the tensor is already away before that use, the gap is closed.
+// Called when a use is removed. If the tensor is away in the gap before this use, that gap is extended to the
+// next use. If there is no next use, or if the tensor is already away before it, the gap is closed instead.
 void RunProfile::join_away(int tensor, std::size_t event) {
     const AwayId id = away_before(tensor, events_[tensor][event]);
     if (id < 0) return;
@@ -143,9 +143,9 @@ void RunProfile::join_away(int tensor, std::size_t event) {
         aways_[id].use = next;
 }
 
-// Makes gaps that began or ended at `from` begin or end at `to`. This keeps the memory right: a run that is
-// placed right before another run holds the same bytes as the other run, apart from the bytes that only one
-// of the two ops needs.
+// Where the runs during which a tensor is away begin or end at `from`, lets them begin or end at `to`. The
+// counts of bytes stay right: a run that is placed right before another run holds the same bytes as the other
+// run, apart from the bytes that only one of the two ops needs.
 void RunProfile::shift_edges(Node from, Node to) {
     for (AwayId id = 0; id < static_cast<AwayId>(aways_.size()); ++id) {
         Away& away = aways_[id];

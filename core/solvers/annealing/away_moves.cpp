@@ -7,10 +7,10 @@ namespace rematlas::annealing {
 namespace {
 
 constexpr int kMostTensorSamples = 60;  // most tries to find tensors that are kept but not used during a run
-constexpr int kMostAwaySamples = 16;    // most tries to find a gap id that is not free
+constexpr int kMostAwaySamples = 16;    // most tries to find the id of a gap in which a tensor is away
 constexpr int kMostSent = 4;            // most tensors that one compound move offloads
-constexpr std::int64_t kMostWaits = 1000;  // most waits of the longest length before one run
-// One of this many moves is made in all equal blocks. Such moves are slow, so they are rare.
+constexpr std::int64_t kMostWaits = 1000;  // a run is not delayed by more than this many of the longest waits
+// One in this many moves changes all equal blocks at once. Such moves are slow, so they are rare.
 constexpr std::size_t kMovesATwin = 300;
 
 }  // namespace
@@ -125,8 +125,8 @@ bool AwayMoves::send_away_in_equal_blocks() {
     return true;
 }
 
-// Offloads the tensors of equal blocks that correspond to the tensor of `gap`, each before the use that
-// corresponds to `gap.use`.
+// In each equal block, offloads the tensor that corresponds to the tensor of `gap`, in the gap before the use
+// that corresponds to `gap.use`.
 void AwayMoves::send_twins(Gap gap) {
     const int producer = graph_.flat.producer[gap.tensor], user = profile_.op(gap.use);
     if (producer >= graph_.real_ops) return;

@@ -1,12 +1,13 @@
-// The moves of the search with copies. They are the moves of runs (moves.h), and:
+// The moves of the search with copies: the moves of runs (moves.h), and these moves of tensors and waits:
 //
 // - away: a tensor that is kept during a run which does not use it is offloaded instead. Of a few random
 //   tensors, the one with the largest bytes * idle time is taken. The move can also be made in all equal
-//   blocks, or with waits for the copies;
+//   blocks at once, or together with waits for the copies;
 // - here: a tensor that is away is kept instead;
 // - a rerun is removed, and its outputs are away until their next use; or the reverse: a tensor that is away
 //   is recomputed instead;
-// - a run over the budget waits, so that copies can progress; or a wait is removed or halved;
+// - a wait is put before a run that exceeds the budget, so that copies can progress; or a wait is removed or
+//   halved;
 // - combinations of these moves.
 #pragma once
 

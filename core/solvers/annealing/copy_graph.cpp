@@ -10,14 +10,14 @@ namespace rematlas::annealing {
 namespace {
 
 constexpr int kWaitLengths = 12;
-constexpr std::int64_t kLongestWait = 8;  // the longest wait is the step's time divided by this
+constexpr std::int64_t kLongestWait = 8;  // the longest wait is the step's or the longest copy's time / this
 // Together, the small tensors have at most 1 / kShareOfSmall of the bytes that may be offloaded (for tensors
 // below `least_copy`: 1 / kShareOfAdvised), and at most 1 / kShareOfBudget of the budget.
 constexpr std::int64_t kShareOfSmall = 200;
 constexpr std::int64_t kShareOfAdvised = 10;
 constexpr std::int64_t kShareOfBudget = 16;
 
-/// The lists of a `Lists` in a form to which items can be added.
+/// The same lists as in a `Lists`, but items can be added to each of them.
 using Rows = std::vector<std::vector<std::int32_t>>;
 
 Rows rows_of(const Lists& lists) {
@@ -175,7 +175,8 @@ class CopyGraphBuilder {
         finish();
     }
 
-    /// Adds a tensor for the new version of the resident, which the op makes. Returns this tensor.
+    /// Lets the op make a new version of the resident, from the version `before`. Returns the tensor that is
+    /// added for the new version.
     std::int32_t update(OpId op, TensorId resident, std::int32_t before) {
         FlatGraph& flat = graph_.flat;
         const std::int32_t made = flat.tensor_count++;
@@ -195,8 +196,8 @@ class CopyGraphBuilder {
         return made;
     }
 
-    /// Forces the op to run in place, so that the old version does not exist after the update: without the
-    /// in-place run, the op would take more bytes than all tensors together.
+    /// Forces the op to run in place, so that the old version does not exist after the update. For this, the
+    /// op gets a workspace that is larger than all tensors together, and saves as many bytes in place.
     void forbid_old(std::int32_t op) {
         const std::int64_t much =
             std::accumulate(problem_.flat.bytes.begin(), problem_.flat.bytes.end(), std::int64_t{1});
@@ -222,8 +223,8 @@ class CopyGraphBuilder {
         outputs_.push_back(made);
     }
 
-    /// Writes the lists of the flat graph. An op that updates residents keeps only the in-place pairs of its
-    /// updates, because an op runs in place with all of its pairs or with none.
+    /// Writes the lists of the flat graph. An op that updates residents keeps the in-place pairs of its
+    /// updates and loses all others, because an op runs in place with all of its pairs or with none.
     void finish() {
         FlatGraph& flat = graph_.flat;
         const FlatGraph& plain = problem_.flat;
@@ -282,7 +283,7 @@ class CopyGraphBuilder {
     const UpdateChoice& chosen_;
     CopyGraph graph_;
     Rows inputs_, outputs_;
-    /// Each op with the in-place pair of an update, in the graph's order.
+    /// One entry per update, in the graph's order: the op, and the in-place pair of the new and old version.
     std::vector<std::pair<std::int32_t, FlatGraph::Pair>> updates_;
 };
 
@@ -294,8 +295,8 @@ CopyGraph copy_graph(const Problem& problem, Bytes budget, const UpdateChoice& o
 
 RunSequence with_early_updates(const Problem& problem, const CopyGraph& graph, const RunSequence& runs) {
     if (graph.home < 0) return runs;
-    // Per version of a tensor: the place of the last run that reads or makes the version. An update comes
-    // after all runs that read the version before the update.
+    // By tensor (each version has its own): the place of the last run that reads or makes it. An update comes
+    // after all runs that read the version that it replaces.
     std::vector<std::int64_t> touched(static_cast<std::size_t>(graph.flat.tensor_count), -1);
     std::vector<std::pair<std::int64_t, std::int32_t>>
         placed;  // (place, op); the runs get even places, so that updates fit between them
@@ -345,9 +346,9 @@ struct Gap {
     std::int32_t tensor = -1, op = -1, number = 0;
 };
 
-/// Returns the state of `start_of` with `gaps` added. A gap is left out if the run that ends it does not
-/// exist, because its op is an update on the host. In this case `start_of` has already made the gaps of the
-/// tensors that the update reads.
+/// Returns the state of `start_of` with `gaps` added. A gap is left out if it ends at a run of an update on
+/// the host, because such a run is not in the sequence. `start_of` has already made the gaps of the tensors
+/// that this update reads.
 CopyState start_with(const Problem& problem, const CopyGraph& graph, const RunSequence& runs,
                      std::span<const Gap> gaps) {
     CopyState start = start_of(problem, graph, runs);

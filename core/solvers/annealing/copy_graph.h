@@ -1,4 +1,5 @@
-// The graph for a search with copies: the ops of the problem, and additional ops.
+// The graph for a search with copies: the ops of the problem, and additional ops. A tensor is *away* while it
+// is on the host and not on the device.
 //
 // Some of the additional ops only wait. If residents may be offloaded, another op ("home") makes these
 // residents at the start of the step. From then on they are treated like other tensors, and they are results
@@ -30,9 +31,9 @@ struct CopyGraph {
     std::vector<std::int32_t> waits = {};  ///< ops that only wait; each takes half as long as the one before
 
     // The following lists have an item per tensor.
-    std::vector<std::int32_t> real = {};  ///< tensor of the problem; for a version, the resident
+    std::vector<std::int32_t> real = {};  ///< its tensor in the problem; for a version, the resident
     std::vector<std::uint8_t> may_leave = {};
-    std::vector<std::uint8_t> starts_on_host = {};  ///< whether the host has a copy from the start
+    std::vector<std::uint8_t> starts_on_host = {};  ///< whether the host has a copy at the start
     /// Whether the tensor stays on the host after a gap that reaches the end of the step.
     std::vector<std::uint8_t> ends_on_host = {};
 
@@ -54,7 +55,7 @@ struct CopyGraph {
     std::vector<std::uint8_t> dies_there = {};
     std::vector<std::uint8_t> new_there = {};  ///< by tensor: whether the tensor is away until its first use
     std::vector<std::int32_t> starts_run =
-        {};  ///< by tensor: index of the run in `host` that begins after the tensor's copy; -1 if none
+        {};  ///< by tensor: index in `host.runs` of the run that begins once the tensor is copied; or -1
 
     bool runs_there(std::int32_t op) const { return !host.runs.empty() && on_host[op]; }
     bool is_read_there(std::int32_t tensor) const { return !host.runs.empty() && read_there[tensor]; }
@@ -69,9 +70,9 @@ struct CopyGraph {
 /// updates that should run on the host. Marked updates that cannot run there run on the device.
 CopyGraph copy_graph(const Problem& problem, Bytes budget, const UpdateChoice& on_host = {});
 
-/// Returns runs of the problem's ops as runs of `graph`. `home` runs first. Ops that run on the host are left
-/// out. Ops of the optimizer run as soon as the tensors that they read and update are ready, because this
-/// frees much memory. If there is no `home`, returns the runs unchanged.
+/// Returns runs of the problem's ops as runs of `graph`. The op `home` of the graph runs first; if the graph
+/// has no such op, returns the runs unchanged. Ops that run on the host are left out. Ops of the optimizer
+/// run as soon as the tensors that they read and update are ready, because this frees much memory.
 RunSequence with_early_updates(const Problem& problem, const CopyGraph& graph, const RunSequence& runs);
 
 /// A run sequence with the gaps in which tensors are away from the device.

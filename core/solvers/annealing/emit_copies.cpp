@@ -80,8 +80,8 @@ class Emission {
     void plan_out(RunProfile::AwayId planned) {
         const int tensor = profile_.aways()[planned].tensor;
         RunProfile::AwayId id = first_gap(tensor);
-        // A resident that lives on the host must be copied there. If it leaves the device in no gap, it is
-        // copied at the end.
+        // A resident that lives on the host must have its last version there when the step ends. If this
+        // version never leaves the device in a gap, it is copied at the end.
         const bool late = id < 0 && lives_on_host(graph_.resident[tensor]) &&
                           profile_.away_before(tensor, RunProfile::kEnd) == planned;
         if (late) id = planned;

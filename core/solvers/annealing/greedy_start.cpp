@@ -23,8 +23,8 @@ class Decoder {
     struct TensorState {
         std::int32_t alive_at = -1;   ///< index in alive_; -1 if not on the device
         std::int32_t pins = 0;        ///< number of pending runs that need the tensor
-        std::uint32_t next_user = 0;  ///< index in users of the first user that has not run yet
-        float worth = 0;              ///< bytes / cost; a tensor with a higher value is evicted first
+        std::uint32_t next_user = 0;  ///< index in the tensor's users: the first that has not run yet
+        float worth = 0;              ///< bytes / cost; `weight` also contains the distance
         bool stale = true;            ///< whether `worth` must be computed again
     };
     struct Frame {
@@ -93,8 +93,8 @@ bool Decoder::run_with_inputs(int first) {
                 frames_.push_back({producer, 0});
                 continue;
             }
-            // The tensor cannot be recomputed, but was dropped too early. It counts as kept after all, even
-            // if this exceeds the budget.
+            // The tensor was dropped too early, because it cannot be recomputed. From here on it counts as
+            // kept, even if this exceeds the budget.
             if (tensors_[tensor].alive_at < 0) bring(tensor);
             ++tensors_[tensor].pins;
             ++frame.next_input;
@@ -125,8 +125,8 @@ bool Decoder::run(int op) {
     runs_.push_back(op);
     for (const int t : graph_.outputs[op]) bring(t);
     unpin_inputs(op);
-    // While runs are pending, no output is dropped, because a pending run can need it: that run pins the
-    // output before anything else is made.
+    // While other runs are pending, outputs are not dropped, because one of those runs needs them. It pins
+    // them before anything else runs.
     if (frames_.empty())
         for (const int t : graph_.outputs[op])
             if (is_dead(t)) drop(t);
@@ -147,9 +147,9 @@ void Decoder::make_room(std::int64_t bytes) {
     }
 }
 
-// Returns the tensor to evict; -1 if there is none. Costs with ancestors change slowly. So only the costs
-// marked as outdated and the cost of the chosen tensor are computed again. If its `worth` has fallen much,
-// the function chooses again.
+// Returns the tensor to evict; -1 if there is none. Costs that include ancestors change slowly. So only the
+// costs that are marked as outdated, and the cost of the chosen tensor, are computed again. If the `worth` of
+// the chosen tensor has fallen much, the function chooses again.
 int Decoder::find_victim() {
     int best = -1;
     for (int round = 0; round <= kMostRefreshes; ++round) {

@@ -31,7 +31,8 @@ std::optional<RunSequence> greedy_start(const FlatGraph& graph, std::int64_t bud
                                         const Deadline& deadline);
 
 /// Returns the best of `fallback` and the results of six rules. `found` is called with each result. The
-/// search ends at the deadline, or when `share` of the time has passed and the best so far fits the budget.
+/// search ends at the deadline. It ends earlier if the best result so far fits the budget and the part
+/// `share` of the time limit has passed.
 Candidate best_start(const FlatGraph& graph, std::int64_t budget, Candidate fallback,
                      const Deadline& deadline, double share,
                      const std::function<void(const Candidate&)>& found);

@@ -82,8 +82,9 @@ class Finder {
                                            [&](OpId other) { return mutates(other, t); });
     }
 
-    /// Says whether the tensor is a mark, which has 0 bytes and only orders ops: its maker reads a tensor,
-    /// and a later op updates that tensor. A mark is copied only so that an op on the host can wait for it.
+    /// Says whether the tensor is a mark. A mark has 0 bytes and only orders two ops: its maker reads some
+    /// tensor, and the reader of the mark updates that tensor later. A mark is copied only so that an op on
+    /// the host can wait for it.
     bool is_mark(TensorId t) const { return flat_.bytes[t.index()] == 0 && allowed_[t]; }
 
     const Graph& graph_;

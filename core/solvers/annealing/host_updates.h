@@ -24,17 +24,17 @@ struct HostUpdates {
     std::vector<Run> runs;  ///< in the graph's order
     /// Residents that only ops on the host use; they are always on the host.
     std::vector<std::int32_t> there;
-    /// Residents that ops on the device and ops on the host read, and that no op changes. They are always on
-    /// the device and on the host.
+    /// Residents that no op changes and that are read both by ops on the device and by ops on the host. They
+    /// are always in both places.
     std::vector<std::int32_t> both;
 };
 
 /// By op: whether it may run on the host. Empty if no op may run there.
 using UpdateChoice = std::vector<std::uint8_t>;
 
-/// Returns the ops of `chosen` that can run on the host. The tensors that such an op reads must be worth a
-/// copy (`may_leave`, by tensor), and so must the residents that it updates if other ops read them. No other
-/// op may update these residents, or read them after the op. The op must make no tensors. Cost: linear.
+/// Returns the ops of `chosen` that can run on the host. Such an op makes no tensors. Each tensor that it
+/// reads must be worth a copy (`may_leave`, by tensor), and so must each resident that it updates if other
+/// ops read this resident. No other op may update this resident, or read it after the op. Cost: linear.
 HostUpdates host_updates(const Problem& problem, std::span<const std::uint8_t> may_leave,
                          const UpdateChoice& chosen);
 

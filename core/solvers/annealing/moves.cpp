@@ -10,8 +10,8 @@ namespace {
 constexpr int kMostPullDepth = 200;             // longest chain of reruns in which each needs the next
 constexpr std::size_t kMostPulled = 400;        // most reruns of an eviction; more are slow to undo
 constexpr int kLongestHop = 30;                 // most runs that a shifted run passes
-constexpr int kMostFollowers = 20;              // longest chain of makers or users that follow a shifted run
-constexpr double kFollows = 0.8;                // probability that a maker or user follows
+constexpr int kMostFollowers = 20;              // longest chain of makers or users shifted with a run
+constexpr double kFollows = 0.8;                // probability that a maker or user is shifted, too
 constexpr std::size_t kMovesAnExchange = 1000;  // one in this many moves is an exchange, which is slow
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
@@ -97,9 +97,9 @@ bool Moves::evict_gap(int tensor, std::size_t use) {
     const Node last = events[use - 1];
     const int op = graph_.producer[tensor];
     if (!graph_.recomputable[op] || may_not_run_again(op, user)) return false;
-    // There is no gap if the use comes right after the run that makes the tensor.
+    // If the use comes right after the run that makes the tensor, there is nothing to gain.
     if (profile_.op(last) == op && profile_.next(last) == user) return false;
-    // The time of the runs that become useless because of the rerun.
+    // The time of runs that become useless, because the rerun replaces them.
     const std::int64_t replaced = profile_.op(last) == op ? time_served(last, user, 0) : 0;
     if (evicts_alone_ && replaced == 0) limit_time(profile_.excess_between(last, user, graph_.bytes[tensor]));
     plan_.clear();
@@ -136,8 +136,8 @@ bool Moves::plan_rerun(int op, Node before, int depth) {
     return true;
 }
 
-// Returns the time of the run and of the runs that only this run needs, in ns. Returns 0 if other runs than
-// `user` need the run.
+// Returns the time in ns of the run, and of the runs that only this run needs. Returns 0 if any run other
+// than `user` needs the run.
 std::int64_t Moves::time_served(Node run, Node user, int depth) const {
     if (depth >= kMostPullDepth || !serves_only(run, user)) return 0;
     const int op = profile_.op(run);
@@ -207,7 +207,7 @@ void Moves::remove_cascade(Node first) {
             const bool queued = std::find(waiting.begin(), waiting.end(), server) != waiting.end();
             if (!queued && profile_.is_useless(server)) waiting.push_back(server);
         }
-        // A run that was useless when it was queued is perhaps the only run of a required op by now.
+        // A queued run is no longer useless if it has become the only run of a required op.
         std::erase_if(waiting, [&](Node server) { return !profile_.is_useless(server); });
     }
 }
@@ -389,9 +389,9 @@ Moves::Node Moves::first_reader_behind(int tensor) const {
     return is_read ? events[at] : RunProfile::kNone;
 }
 
-// Says whether the boundary forbids a run of the op right before the run `before`. It does if the op already
-// runs on that side of the boundary, or if the place is after the boundary and an output of the op has
-// already been read there.
+// Says whether the boundary forbids to insert a run of the op right before the run `before`. It does if the
+// op already runs on the same side of the boundary. It also does if the new run would come after the
+// boundary, and an earlier run after the boundary reads an output of the op.
 bool Moves::may_not_run_again(int op, Node before) const {
     if (graph_.boundary < 0) return false;
     const bool behind = is_behind_boundary(before);
@@ -405,8 +405,8 @@ bool Moves::may_not_run_again(int op, Node before) const {
            });
 }
 
-// Says whether a run of the op right before the run `before` would be after the boundary and read a tensor
-// that is made again there later.
+// Says whether the op, if it ran right before the run `before`, would run after the boundary and would read a
+// tensor that a later run, also after the boundary, makes again.
 bool Moves::would_read_old_copy(int op, Node before) const {
     if (graph_.boundary < 0 || !is_behind_boundary(before)) return false;
     const auto inputs = graph_.inputs[op];
@@ -438,8 +438,8 @@ bool Moves::can_move(Node run, Node target) const {
     for (const int t : graph_.outputs[op]) {
         const std::size_t at = profile_.index_of(t, run);
         const auto events = profile_.events(t);
-        // The run can move past a use of its output if an earlier run makes the tensor for this use, but not
-        // in graphs with a boundary.
+        // The run can move past a use of its output if an earlier run of the op has made this output, too. In
+        // graphs with a boundary it cannot.
         if ((at == 0 || graph_.boundary >= 0) && at + 1 < events.size() &&
             profile_.is_use(t, events[at + 1]) && profile_.before(events[at + 1], target))
             return false;

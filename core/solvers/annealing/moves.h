@@ -10,7 +10,7 @@
 //   shifted alone, or with the makers of its inputs, or with the users of its outputs;
 // - combinations of these: an eviction after a removal that exceeded the budget, or a removal after an
 //   eviction that freed memory;
-// - in all equal blocks at once: in each block a rerun is removed, then a tensor is evicted.
+// - exchange in all equal blocks at once: in each block a rerun is removed, then a tensor is evicted.
 //
 // Candidates are chosen by tournaments: of a few random candidates, the one with the best ratio of time to
 // bytes wins.
@@ -27,7 +27,7 @@
 
 namespace rematlas::annealing {
 
-/// The greatest cost that a move can have: after the move, the sequence takes at most `time`, plus
+/// The greatest cost that a move may have: after the move, the sequence takes at most `time`, plus
 /// `time_per_byte` for each byte of excess that the move saved. Times are in ns.
 struct Acceptance {
     std::int64_t time = std::numeric_limits<std::int64_t>::max();
@@ -103,8 +103,8 @@ class Moves {
     Random& random_;
     const Repeats* repeats_;
     const int first_op_;
-    std::vector<int> evictable_;        ///< tensors that have bytes and whose producer may run again
-    std::vector<double> removal_gain_;  ///< by op: time over output bytes
+    std::vector<int> evictable_;        ///< tensors with bytes whose producers may run again
+    std::vector<double> removal_gain_;  ///< by op: time divided by the bytes of the outputs
     Acceptance acceptance_;
     std::int64_t most_time_ = 0;  ///< limit on the time of the sequence after the current eviction, ns
     std::vector<int> plan_;       ///< ops that the current eviction reruns, in order

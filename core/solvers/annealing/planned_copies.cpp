@@ -59,7 +59,7 @@ void PlannedCopies::read_clock() {
     }
 }
 
-// Lists the gaps for each place in the sequence, which gives their order without sorting.
+// Makes the lists `leaving_` and `coming_`. They order the gaps by place, so that no sorting is necessary.
 void PlannedCopies::collect() {
     const auto aways = profile_.aways();
     gone_.assign(aways.size(), kFarOff);

@@ -6,13 +6,13 @@
 //     profile.set_away(tensor, use);
 //     copies.settle();                       // profile.excess() now takes the copies into account
 //
-// Only runs advance the clock. A tensor is copied out once, after the event (a run that reads or makes it)
-// before its first gap. The copy on the host is valid until the tensor's last gap is over. Copies out are
-// made in the order of these events, each as soon as the link is free. The tensor is away from the first run
-// that starts after its copy is done. Copies back are made in the order of the uses that need them. Each is
-// made as late as possible without being late for its use or delaying a later copy. The bytes of the tensor
-// count again from the last run that starts no later than this copy. If a gap is too short for its copies,
-// the tensor counts as if it never left the device.
+// Only runs advance the clock. A tensor is copied out once, after the last event before its first gap (an
+// event is a run that reads or makes the tensor). The copy on the host is valid until the tensor's last gap
+// is over. Copies out are made in the order of these events, each as soon as the link is free. The tensor is
+// away from the first run that starts after its copy is done. Copies back are made in the order of the uses
+// that need them. Each is made as late as possible without being late for its use or delaying a later copy.
+// The bytes of the tensor count again from the last run that starts no later than this copy. If a gap is too
+// short for its copies, the tensor counts as if it never left the device.
 //
 // Copies out are assumed to run either at the speed of a copy alone or at the contended speed, as the caller
 // asks. Copies back are assumed to run at the contended speed during copies out. `simulate` computes the
@@ -108,7 +108,7 @@ class PlannedCopies {
     std::vector<Node> runs_;
     std::vector<std::int64_t> starts_;         ///< by place
     std::vector<std::int64_t> clock_, place_;  ///< by node
-    ByPlace leaving_, coming_;  ///< `leaving_`: gaps by the event before them; `coming_`: by the use after
+    ByPlace leaving_, coming_;  ///< gaps; `leaving_`: by the event before them; `coming_`: by their use
     std::vector<Copy> out_, back_;
     /// By gap: the place from which the tensor is away, and the place from which it is back.
     std::vector<std::int64_t> gone_, returns_;

@@ -73,7 +73,7 @@ class Lanes {
     std::size_t size() const { return lanes_.size(); }
     Annealer& operator[](std::size_t lane) { return *lanes_[lane]; }
 
-    /// Keeps the first `first` annealers and the best `kept` of the others. Drops the rest.
+    /// Keeps the first `first` annealers, and of the others the best `kept`. Drops the rest.
     void keep(std::size_t kept, std::size_t first = 0) {
         std::stable_sort(
             lanes_.begin() + static_cast<std::ptrdiff_t>(first), lanes_.end(),
@@ -100,8 +100,9 @@ class Lanes {
 };
 
 // A thread ends after `kPatience` times as many moves as it took to find its best schedule. If it found this
-// schedule early, the moves of `kCyclesToFind` first cycles plus `kCoolingsToFind` coolings count instead. A
-// schedule only counts as better if its time is less by the share `kBetter`.
+// schedule early, a least number of moves is multiplied instead: `kCyclesToFind` times those of the first
+// cycle, plus `kCoolingsToFind` times those of a cooling (`kMovesToCool`). A schedule only counts as better
+// if its time is less by the share `kBetter`.
 constexpr double kPatience = 5;
 constexpr double kCyclesToFind = 20;
 constexpr double kCoolingsToFind = 20;
@@ -191,7 +192,7 @@ std::unique_ptr<Annealer> Portfolio::annealer_from(const Candidate& start, Worke
     return std::make_unique<Annealer>(graph_, task_.budget, start, options_, seed, task_.repeats);
 }
 
-// Runs the trials (`PortfolioTask::trials`). Returns false if the search is over.
+// Runs the trials (`PortfolioTask::trials`). Returns false if the search of this thread is over.
 bool Portfolio::try_seeds(Lanes& lanes, Worker& worker) {
     const std::size_t others = lanes.size();
     for (int trial = 0; trial < task_.trials && !is_race_over(worker); ++trial) {
@@ -276,7 +277,8 @@ double Portfolio::heat_of(std::size_t cycle, std::uint64_t moves) const {
 }
 
 // Returns the number of moves of the next cycle. A cycle that is cut off before it has cooled is of little
-// use. So the last cycle is planned with the moves that are left or that the remaining time probably allows.
+// use. So the last cycle gets the moves that are left; without a limit on the moves, it gets as many as the
+// remaining time probably allows.
 std::uint64_t Portfolio::next_cycle(double planned, std::uint64_t done, double started) const {
     const std::uint64_t moves = static_cast<std::uint64_t>(planned);
     if (options_.max_moves > 0)

@@ -221,7 +221,7 @@ RunProfile::Node RunProfile::do_insert(int op, Node before_run) {
     place_node(run, before_run, memory_before(before_run) + own_bytes_[op]);
     if (has_edges(before_run)) shift_edges(before_run, run);
     // The new run holds the tensors that are alive before it, and its own bytes. If an old value of an output
-    // is alive there, the output is counted twice until the loop over the outputs corrects it.
+    // is alive before it, the output is counted twice until the loop over the outputs corrects this.
     for (const int t : graph_.inputs[op]) {
         std::vector<Node>& events = events_[t];
         const std::size_t at = first_at_or_after(t, run);

@@ -66,7 +66,7 @@ class RunProfile {
     Node next(Node run) const;                          ///< kEnd for the last run
     Node previous(Node run) const;                      ///< kNone for the first run; for kEnd, the last run
     bool before(Node a, Node b) const { return key(a) < key(b); }
-    /// Says whether the run is in place and saves bytes by this.
+    /// Says whether the run is in place, and so saves bytes.
     bool in_place(Node run) const { return places_[run].in_place; }
     std::span<const Node> runs_of(int op) const { return runs_of_[op]; }
     std::span<const Node> repeated() const { return repeated_; }  ///< runs of all ops that run twice or more
@@ -148,7 +148,7 @@ class RunProfile {
         std::int32_t op = -1;
         std::int32_t block = 0;
         std::int32_t slot = 0;
-        std::int32_t repeated_at = -1;  ///< index in `repeated_`; -1 if it is not there
+        std::int32_t repeated_at = -1;  ///< index in `repeated_`; -1 if the run is not in it
         std::uint32_t born = 0;         ///< value of `commit_count_` at its insertion
         bool in_place = false;
     };
@@ -165,7 +165,7 @@ class RunProfile {
         std::int32_t op;  ///< op of the removed run; -1 if the run was inserted
         Node successor;
     };
-    /// The position of a run. A range of runs does not include its last position.
+    /// The position of a run. A range from one position to another does not include the latter.
     struct Position {
         std::int32_t rank, slot;
     };

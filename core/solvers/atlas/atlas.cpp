@@ -27,17 +27,17 @@ namespace {
 using annealing::PortfolioResult;
 
 // Shares of the time limit.
-constexpr double kStartShare = 0.3;         // for greedy schedules, once one of them fits
+constexpr double kStartShare = 0.3;         // for greedy schedules; more only while none of them fits
 constexpr double kPublishedShare = 0.05;    // for each published solver
 constexpr double kRotorShare = 0.15;        // for rotor; only long chains need so much
 constexpr double kBlockShare = 0.3;         // for the answer of rockmate, whose schedules consist of blocks
 constexpr double kBoundShare = 0.1;         // for the quick bound
 constexpr double kMemoryProofShare = 0.05;  // for a proof that no schedule fits
 constexpr double kProofShare = 1.0 / 3;     // for the stronger bound
-constexpr double kTightProofShare = 0.1;    // for the stronger bound if no start fits (rarely of use)
+constexpr double kTightProofShare = 0.1;    // for the stronger bound if no start fits; then it seldom helps
 constexpr double kDescentShare = 0.25;      // for a search for the least memory, if no start fits
 constexpr double kHintShare = 0.1;          // for the least peak that can be found, if no schedule fits
-constexpr double kReportStep = 0.01;        // between two reports if no new schedule is found
+constexpr double kReportStep = 0.01;        // from one report to the next if no new schedule is found
 
 constexpr auto kLongestBound = std::chrono::seconds(3);
 constexpr auto kLongestHint = std::chrono::milliseconds(300);
@@ -112,8 +112,8 @@ class AtlasSearch {
     std::uint64_t legs_ = 0;         ///< number of calls of `anneal` so far
 };
 
-// Adds a schedule to anneal from. The best few are kept, because annealing can lead from a worse start to a
-// better schedule.
+// Adds a schedule to anneal from. Several of the best are kept, because annealing from a worse start can lead
+// to a better schedule.
 void AtlasSearch::offer_start(Candidate candidate) {
     best_.offer(candidate);
     const auto same = [&](const Candidate& other) { return other.time == candidate.time; };
@@ -174,7 +174,7 @@ void AtlasSearch::descend() {
 }
 
 // Computes a stronger bound, for up to `share` of the time limit. The better the known schedule is, the less
-// time this takes. Sometimes it finds a better schedule.
+// time this takes. Sometimes the computation also finds a better schedule.
 void AtlasSearch::prove(double share) {
     if (is_over()) return;
     BestBoundLimits limits{.time = std::min(share_of(limits_.time, share), deadline_.left()),
@@ -187,7 +187,7 @@ void AtlasSearch::prove(double share) {
     if (bound.runs.empty()) return;
     const Candidate read_back = Candidate::of(graph_, bound.runs);
     best_.offer(read_back);
-    // If the schedule is fast but exceeds the budget, perhaps a similar schedule is as fast and fits.
+    // If the schedule that was found is fast but exceeds the budget, perhaps a similar one is fast and fits.
     if (read_back.peak > budget_ && read_back.time < best_.best().time)
         anneal(read_back, share_of(limits_.time, share / 2));
 }
@@ -217,7 +217,7 @@ void AtlasSearch::anneal(Candidate start, std::chrono::nanoseconds time, std::sp
     best_.settle(std::move(result.best));
 }
 
-/// Makes the answer if the budget is below the proven bound `needed`. A short search finds how low a peak
+/// Makes the answer for a budget below `needed`, a proven bound. A short search finds the least peak that
 /// this solver can reach.
 Infeasible proven_infeasible(const FlatGraph& graph, const PeakBound& needed, Bytes budget,
                              const Limits& limits) {

@@ -8,7 +8,7 @@
 // host, schedules may have copies, and ops of the optimizer may run on the host (copy_search.h). Without
 // copies, the first answer takes milliseconds: the schedule without reruns if it fits (then it is optimal),
 // else a greedy schedule. Annealing then improves the answer. It ends when the time is over, when the gap is
-// at most `limits.gap`, or when the moves since the best schedule are several times the moves before it.
+// at most `limits.gap`, or when the moves since the best schedule are several times the moves until then.
 // Memory: linear in the graph and in the number of runs. Equal seeds, options and graphs give equal answers
 // if `max_moves` ends the search, not the time.
 #pragma once

@@ -12,9 +12,9 @@ using annealing::CopyGraph;
 using annealing::CopyState;
 
 constexpr double kCopyRaceShare =
-    0.5;  // after this share of the time left at the start of the race, the best lane continues alone
+    0.5;  // the best lane continues alone after this share of the time that was left at the race's start
 constexpr double kFirstRoundShare = 0.4;  // share of the race's time that the first round takes
-constexpr int kProbeMoves = 1000;         // moves with which the time of a move is measured
+constexpr int kProbeMoves = 1000;         // number of moves by which the time of a move is measured
 
 constexpr double kCopyPrices[] = {0.01, 0.003, 0.03};
 constexpr double kCopyHeats[] = {1, 0.3, 3, 0.1};
@@ -22,11 +22,11 @@ constexpr double kMovesToCoolCopies = 100;  // per op; a cycle with fewer moves 
 constexpr double kLeastCopyHeat = 0.03;
 constexpr std::uint64_t kLaneSeedStride = 0x9e3779b97f4a7c15u;
 constexpr double kCopyPatience =
-    5;  // the race ends after this many times the moves that it took to find the best answer
+    5;  // a factor: the race ends after this factor times the moves made until the best answer was found
 constexpr double kLeastCycles = 40;
 
 constexpr double kFirstParts[] = {0.92, 0.84,
-                                  0.76};  // the host must be done after these parts of the best time
+                                  0.76};  // times by which the host must be done, as shares of the best time
 constexpr double kFirstStepDown = 0.04;
 constexpr double kLeastStepDown = 0.004;
 constexpr std::size_t kCyclesToCatchUp = 2;
@@ -113,8 +113,8 @@ void CopyRace::run(const RaceTask& task) {
     }
 }
 
-/// Returns how many moves each lane makes in the first cycle. For a large graph these are fewer than the
-/// options say, so that the first round takes only a part of the race.
+/// Returns how many moves each lane makes in the first cycle. For a large graph, this number is smaller than
+/// in the options, so that the first round takes only a part of the race.
 double CopyRace::first_cycle() const {
     const double most = options_.first_cycle;
     if (options_.max_moves > 0 || most <= kProbeMoves) return most;
@@ -176,8 +176,8 @@ void CopyRace::share_with_host(const HostChoice& choice, double part) {
     add(shared_.back(), annealing::start_of(problem_, shared_.back(), incumbent_.best->steps));
 }
 
-/// Adds a lane whose updates on the host are done earlier, by `step_`. If the last lane with such updates
-/// gained nothing, halves `step_` first.
+/// Adds a lane in which the host is done before the end of the best answer, earlier by the share `step_`. If
+/// the last such lane gained nothing, halves `step_` first.
 void CopyRace::step_towards_less(const HostChoice& choice) {
     if (is_over() || !incumbent_.best || step_ < kLeastStepDown) return;
     if (shared_from_ && incumbent_.best->time >= *shared_from_) step_ /= 2;

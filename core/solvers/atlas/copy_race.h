@@ -7,7 +7,7 @@
 //
 // If updates may run on the host, each lane has its own choice of the updates that run there. New lanes start
 // from the best answer, with so few updates on the host that the host is done some time before the training
-// step ends. If the last new lane gained nothing, the next one uses half of that time.
+// step ends. If the last new lane gained nothing, the next one uses half of that difference.
 #pragma once
 
 #include <deque>
@@ -86,7 +86,7 @@ class CopyRace {
     const annealing::Repeats repeats_;
     std::vector<Lane> lanes_;
     std::size_t begun_ = 0;                    ///< number of lanes that were added
-    std::deque<annealing::CopyGraph> shared_;  ///< graphs of lanes that share the updates with the host
+    std::deque<annealing::CopyGraph> shared_;  ///< graphs of lanes with some updates on the host
     std::optional<Nanoseconds> shared_from_;   ///< best time at the last call of `share_with_host`
     /// The next lane's updates on the host must end this much before the end of the best answer, as a share
     /// of that answer's time.

@@ -25,7 +25,7 @@ constexpr double kPlainShare = 0.15;       // for the answer without copies
 constexpr double kOffmateShare = 0.35;     // for the answer of offmate, if weights may be offloaded
 constexpr double kActivationsShare = 0.4;  // for the answer that copies only activations
 constexpr double kPlainAgainShare = 0.35;  // for another answer without copies, if copies gain little
-constexpr double kLittleGain = 0.01;   // copies that save less than this share of the step's time gain little
+constexpr double kLittleGain = 0.01;   // copies gain little if they save less than this share of the time
 constexpr double kLargerShare = 0.07;  // for the answer without copies at each larger budget
 /// The larger budgets are the budget plus these shares of the bytes that a link carries during `kPartOfStep`
 /// of the step's time.
@@ -136,9 +136,9 @@ class CopySearch {
         return runs_of(found->steps);
     }
 
-    /// Searches for an answer that copies only activations. Starts from that answer, which is also valid
-    /// here, and from the schedules without copies that its search found. If residents take little memory,
-    /// most of the gain comes from copies of activations.
+    /// Searches for an answer that copies only activations. This answer is also valid here. Adds it as a
+    /// start, together with the schedules without copies that the same search found. If residents take little
+    /// memory, most of the gain comes from copies of activations.
     void start_with_activations() {
         Copies copies = problem_.copies;
         copies.what = Offload::activations;
@@ -153,7 +153,7 @@ class CopySearch {
         search.begin_with(*this);
         const Answer answer = search.run();
         if (search.plain_.size() == plain_.size())
-            return start_from_larger_budgets();  // only residents can be offloaded, so nothing was searched
+            return start_from_larger_budgets();  // the search tried nothing: only residents can be offloaded
         for (std::size_t i = plain_.size(); i < search.plain_.size(); ++i)
             starts_.push_back({&graph_, annealing::start_of(problem_, graph_, search.plain_[i])});
         const auto* found = std::get_if<Solution>(&answer);
@@ -165,7 +165,7 @@ class CopySearch {
                 {graph, annealing::start_of(problem_, *graph, search.graph_, *search.incumbent_.state)});
     }
 
-    /// Starts from the answer of offmate. Offmate itself chooses the updates that run on the host and the
+    /// Adds the answer of offmate as a start. Offmate itself chooses the updates that run on the host and the
     /// residents that stay on the device.
     void start_from_offmate() {
         if (options_.max_moves > 0) return;  // `max_moves` does not limit offmate
@@ -188,7 +188,7 @@ class CopySearch {
         if (const auto runs = plain_runs(kPlainShare)) start_from(*runs);
     }
 
-    /// Takes over the results without copies from another search. This search must not have results yet.
+    /// Takes over the results without copies from the search `other`. Must be called before `run`.
     void begin_with(const CopySearch& other) {
         began_plain_ = other.began_plain_;
         plain_ = other.plain_;
@@ -204,8 +204,8 @@ class CopySearch {
         return gain < kLittleGain * static_cast<double>(problem_.flat.base_time);
     }
 
-    /// Returns the graph with all updates on the device. If updates can run on the host, also returns the
-    /// graph in which all of these do.
+    /// Returns the graph in which all updates run on the device. If updates can run on the host, also returns
+    /// the graph in which each of them runs there.
     std::vector<const annealing::CopyGraph*> graphs() const {
         if (!host_graph_) return {&graph_};
         return {&graph_, &*host_graph_};
@@ -216,9 +216,9 @@ class CopySearch {
             starts_.push_back({graph, annealing::start_of(problem_, *graph, runs)});
     }
 
-    /// Starts from answers for a step in which residents take no bytes. In this step, tensors that the
-    /// optimizer reads take no bytes either, because they are freed early. A part of the budget is reserved
-    /// for residents that are on the device for a while.
+    /// Adds as starts the answers for a changed step, in which residents take no bytes. Tensors that the
+    /// optimizer reads take no bytes in it either, because they are freed early. A part of the budget is
+    /// reserved for residents that are on the device for a while.
     void start_without_residents() {
         FlatGraph free = problem_.flat;
         free.resident_bytes = 0;
@@ -239,7 +239,7 @@ class CopySearch {
         plain_.push_back(std::move(plain));
     }
 
-    /// Starts from the answer to a problem without copies.
+    /// Adds the answer to a problem without copies as a start.
     void start_from(const Problem& plain, Bytes budget) {
         Limits limits = limits_;
         limits.time = std::min(share_of(limits_.time, kLargerShare), deadline_.left());
@@ -288,9 +288,9 @@ class CopySearch {
     CopyIncumbent incumbent_;
     const annealing::CopyGraph graph_;
     const std::optional<annealing::CopyGraph>
-        host_graph_;  ///< the graph in which all updates that can run on the host do
+        host_graph_;  ///< the graph in which all updates that can run on the host run there
     bool began_plain_ = false;
-    std::vector<RunSequence> plain_;  ///< runs without copies from which a search with copies was started
+    std::vector<RunSequence> plain_;  ///< runs without copies that were added as starts
     std::vector<Start> starts_;
     std::optional<Nanoseconds> plain_time_;  ///< time of the best answer without copies
 };

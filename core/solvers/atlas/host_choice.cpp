@@ -7,7 +7,7 @@
 namespace rematlas {
 namespace {
 
-constexpr double kEnoughWork = 0.98;  // this share of the most work that the host has time for is enough
+constexpr double kEnoughWork = 0.98;  // a choice needs this share of the work for which the host has time
 constexpr int kHalvings = 20;
 
 }  // namespace

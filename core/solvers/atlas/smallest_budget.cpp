@@ -19,16 +19,16 @@ using annealing::Annealer;
 
 constexpr double kGreedyShare = 0.4;       // share of the time for greedy schedules
 constexpr double kBlockTableShare = 0.5;   // share of the remaining time for the table of the blocks
-constexpr double kBlockPrecision = 0.002;  // precision of the bisection with blocks, as a part of the peak
-constexpr double kGreedyPrecision = 0.01;  // precision of the bisection with greedy schedules
-// The first budget of the annealing is below the least peak by this part of the peak.
+constexpr double kBlockPrecision = 0.002;  // precision of the bisection with blocks, as a share of the peak
+constexpr double kGreedyPrecision = 0.01;  // the same for the bisection with greedy schedules
+// The first budget of the annealing is lower than the least peak by this share of that peak.
 constexpr double kFirstStep = 0.03;
 constexpr double kLeastStep = 1e-4, kLongestStep = 0.5;
 constexpr double kMovesAnOp = 60;
 constexpr double kLeastMoves = 5'000;
 
-/// Settings of the annealing. Each is used until no step to a smaller budget succeeds, however small; then
-/// the next is tried. After the last one the search ends.
+/// Settings of the annealing. They are used one after the other. Each is used until even the smallest step to
+/// a smaller budget fails. After the last one the search ends.
 struct Round {
     double patience;  ///< factor for the number of moves
     double heat;
@@ -99,7 +99,7 @@ void Descent::bisect_greedy() {
 void Descent::bisect_blocks(const Problem& problem, const Limits& limits) {
     Limits part = limits;
     part.time = share_of(deadline_.left(), kBlockTableShare);
-    RockmateOptions few;  // only the block options with the least memory matter here
+    RockmateOptions few;  // only the options with the least memory matter here
     few.blocks.bottom = {.saved_limits = 6, .peak_limits = 4, .moves_an_op = 40};
     few.slots = 250;
     const auto blocks = make_rockmate(few)->up_to(problem, Bytes(best_.peak), part);

@@ -14,9 +14,9 @@ struct SmallestBudget {
 };
 
 /// Searches for the least peak, whatever the overhead: by greedy schedules at bisected budgets, then by
-/// annealing at budgets a little below the least peak found. Takes up to `limits.time`. Ends earlier at the
-/// proven bound, or if several rounds found nothing more, or at a peak of at most `enough`. If the time does
-/// not end the search, equal seeds give equal answers.
+/// annealing at budgets a little below the least peak found so far. Takes up to `limits.time`. Ends earlier
+/// when the peak is at most `enough` or equals the proven bound, or when several rounds have found nothing
+/// more. If the time does not end the search, equal seeds give equal answers.
 SmallestBudget smallest_feasible(const FlatGraph& graph,
                                  const Limits& limits = {.time = std::chrono::seconds(1)},
                                  Bytes enough = Bytes(0));

@@ -38,8 +38,8 @@ class CheckmateSearch {
     }
 
   private:
-    /// Returns the time for finding a schedule to start from. This time is longer for integer programs that
-    /// are so large that their search does not get far.
+    /// Returns the time for finding a schedule to start from. The time is longer for a large integer program,
+    /// because its own search does not get far.
     std::chrono::nanoseconds warm_up_time() const {
         const auto share = share_of(limits_.time, options_.warm_up);
         const bool large = required_once(problem_.flat).size() > kLargeProgramme;
@@ -134,7 +134,7 @@ class CheckmateSearch {
     const Progress& progress_;
     const Deadline deadline_;
     Incumbent best_;
-    bool proven_ = false;  ///< whether the answer was proven, for any order, without the integer program
+    bool proven_ = false;  ///< whether the integer program is not needed: the warm-up proved its answer
     std::optional<std::int64_t> nodes_;  ///< nodes of the branch and bound
 };
 

@@ -18,15 +18,16 @@ namespace rematlas {
 struct CheckmateOptions {
     MilpLibrary library = milp_libraries().empty() ? MilpLibrary::highs : milp_libraries().front();
     double gap = 1e-6;  ///< relative gap at which the search ends
-    /// Share of the time for atlas, from whose schedule the search starts. Atlas gets at most 2 s; but for
-    /// large integer programs it gets 5 times this share, without that limit.
+    /// Share of the time for atlas. The search starts from the schedule of atlas. Atlas gets this share, but
+    /// at most 2 s. For large integer programs atlas gets 5 times this share, without a limit.
     double warm_up = 0.05;
 };
 
 /// Makes the solver. If it ends before the time limit, its answer is optimal in the class of staged_model.h,
-/// to within the gap. With more than 600 required ops, the answer is the start. The answer is never worse
-/// than the start, which can be better than the whole class. The bound holds for the class. Memory and time
-/// grow with the square of the number of ops, so the solver is useful for graphs of up to about 200 ops.
+/// to within the gap. The answer is never worse than the start (the schedule of atlas), which can be better
+/// than all schedules of the class. With more than 600 required ops, the answer is the start. The bound holds
+/// for the class. Memory and time grow with the square of the number of ops, so the solver is useful for
+/// graphs of up to about 200 ops.
 std::unique_ptr<Solver> make_checkmate(const CheckmateOptions& options = {});
 extern const SolverEntry checkmate_solver;
 void read_options(OptionReader& reader, CheckmateOptions& options);

@@ -22,11 +22,11 @@ namespace {
 
 constexpr double kStartShare = 0.05;             ///< share of the time for each solver in `start`
 constexpr std::size_t kThresholds = 64;          ///< most fixed thresholds
-constexpr std::size_t kMostRepairs = 8;          ///< most schedules of a relaxation that are repaired
+constexpr std::size_t kMostRepairs = 8;          ///< at most so many schedules are repaired per relaxation
 constexpr std::uint64_t kRepairMovesAnOp = 100;  ///< annealing moves for each op and schedule
 constexpr double kRepairHeat = 0.1;              ///< low, so that a repair changes little of the schedule
-constexpr double kMargins[] = {1.0, 0.95, 0.9, 0.8, 0.65, 0.5};  ///< budgets to try, as shares of the bytes
-                                                                 ///< that the residents leave of the budget
+constexpr double kMargins[] = {1.0, 0.95, 0.9, 0.8, 0.65, 0.5};  ///< budgets to try: the residents, and
+                                                                 ///< these shares of the rest of the budget
 
 class Rounding {
   public:

@@ -17,7 +17,7 @@
 namespace rematlas {
 namespace {
 
-// Shares of the time that is left when the part begins.
+// Times of the parts of the search, as shares of the time that is left when the part begins.
 constexpr double kStart = 0.15;        // for the schedule from which the integer program starts
 constexpr double kStartOfLarge = 0.4;  // for this schedule if the integer program is large
 constexpr double kProof = 0.15;        // for a bound for any order of the ops
@@ -91,8 +91,8 @@ class LeastPeakSearch {
         return decided || tight();
     }
 
-    /// Bisects for the least budget at which the bound on the overhead, for any order of ops, allows a
-    /// schedule within the time.
+    /// Bisects for a bound on the peak: the least budget at which the bound on the overhead (for any order of
+    /// ops) does not exclude a schedule within the time.
     void bound_any_order(const Deadline& deadline) {
         bound_ = least_memory(graph_, {.time = deadline.left() / kRounds, .stop = limits_.stop}).bytes.value;
         std::int64_t open = best_.peak.value;
@@ -201,8 +201,8 @@ class LeastPeakSearch {
         raise_to(graph_.resident_bytes + static_cast<std::int64_t>(std::ceil(room * (1 - kBoundRounding))));
     }
 
-    /// Raises the bound to `bytes`, rounded up to the next peak that a schedule can have. The bound stays at
-    /// or below the best peak, because the model need not contain schedules with larger peaks.
+    /// Raises the bound to `bytes`, but at most to the best peak, because the model need not contain
+    /// schedules with larger peaks. First rounds `bytes` up to the next peak that a schedule can have.
     void raise_to(std::int64_t bytes) {
         const std::int64_t unit = StagedModel::byte_unit(graph_),
                            over = (bytes - graph_.resident_bytes) % unit;

@@ -39,10 +39,10 @@ struct LeastPeak {
 
 /// Finds a schedule with atlas at falling budgets, and a bound for any order of ops (best_bound.h). If there
 /// is a gap between the two, and the graph has at most 600 ops, solves the integer program. The bound of the
-/// program is lowered by 1e-7 of the bytes without the residents, for the tolerances of the library, and then
-/// rounded up to a peak that a schedule can have. Ends within `limits.time`, and within 100 ms of a request
-/// to stop. Useful up to about 200 ops. Errors: this build lacks the library; the required ops alone take
-/// more time than `most_time`.
+/// program is lowered by 1e-7 of the bytes without the residents, which covers the tolerances of the library.
+/// Then it is rounded up to a peak that a schedule can have. Ends within `limits.time`, and within 100 ms of
+/// a request to stop. Useful up to about 200 ops. Errors: this build lacks the library; the required ops
+/// alone take more time than `most_time`.
 Result<LeastPeak> least_peak_within(const Problem& problem, Nanoseconds most_time, const Limits& limits = {},
                                     const LeastPeakOptions& options = {});
 

@@ -17,8 +17,8 @@ struct ForwardPart {
     std::vector<int> ops;
     std::vector<int> position;  ///< per op; -1 if it is not in the forward part
     std::vector<int>
-        last_use;  ///< per tensor of the forward part: position of its last reader there, or of its maker if
-                   ///< there is no reader; -1 for other tensors
+        last_use;  ///< per tensor of the forward part: position of its last forward reader, or of its maker
+                   ///< if there is no such reader; -1 for other tensors
     std::vector<int> crossing;       ///< per cut: number of tensors that cross it
     std::vector<std::int64_t> made;  ///< per position: bytes of its outputs
 };

@@ -13,8 +13,8 @@ std::int64_t bytes_of(const FlatGraph& flat, const std::vector<std::int32_t>& te
                            [&](std::int64_t sum, int t) { return sum + flat.bytes[t]; });
 }
 
-/// Fills `held`, the passed-on tensors that the second part needs from the first part, and `reread`, the
-/// given tensors that the second part reads.
+/// Fills `option.held` with the passed-on tensors that the second part needs from the first part. Fills
+/// `option.reread` with the given tensors that the second part reads.
 void note_reads(const Subproblem& block, BlockOption& option) {
     if (block.outside < 0) return;
     const FlatGraph& flat = block.flat;

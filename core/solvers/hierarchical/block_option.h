@@ -1,4 +1,9 @@
 // Ways to run one block of a training step, with the time and the bytes of each.
+//
+// The words for a block's tensors are those of core/graph/subproblem.h. A block is *given* the tensors that
+// exist before it first runs. It *passes on* tensors of its forward part: other blocks read them, or they are
+// results of the step. It *receives* tensors that other blocks make after its forward part, for its backward
+// part. `outside` is one op that stands for all runs of other blocks between the two parts of the block.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +16,14 @@
 
 namespace rematlas::hierarchical {
 
-/// A schedule of a block in two parts: the runs before `outside` (the op that stands for the ops of other
-/// blocks, see `Subproblem`) and the runs after it. Byte counts do not include the tensors that the block is
-/// given. Between the two parts the step holds `saved` bytes and the tensors in `held` for this block.
+/// A schedule of a block in two parts: the runs before `outside` and the runs after it. Byte counts do not
+/// include the tensors that the block is given. Between the two parts the step holds `saved` bytes and the
+/// tensors in `held` for this block.
 struct BlockOption {
     RunSequence forward, backward;  ///< ops of the block's subproblem
     std::int64_t forward_time = 0, backward_time = 0;
     std::int64_t forward_peak = 0;     ///< bytes, including the tensors that the first part makes
-    std::int64_t backward_peak = 0;    ///< bytes, including the saved, held and received tensors
+    std::int64_t backward_peak = 0;    ///< bytes, including `saved` and the held and received tensors
     std::int64_t saved = 0;            ///< bytes kept between the parts in tensors that no other block reads
     std::vector<std::int32_t> held;    ///< tensors of `Subproblem::passed_on` that the second part needs
     std::vector<std::int32_t> reread;  ///< indices into `Subproblem::given`: tensors that the second part
@@ -36,14 +41,14 @@ BlockOption measured(const Subproblem& block, const RunSequence& runs);
 /// part follow.
 RunSequence whole_sequence(const Subproblem& block, const BlockOption& option);
 
-/// The options of a block, and a forward pass that saves nothing.
+/// The options of a block, and its forward pass that saves nothing.
 struct BlockOptions {
     BlockOption advance;               ///< makes the passed-on tensors; has no second part
     std::vector<BlockOption> options;  ///< no option dominates another; the fastest is the first
 };
 
-/// Returns the bytes of all tensors that the block passes on or receives. The step holds them while `outside`
-/// runs, besides the bytes that the block saves.
+/// Returns the bytes of all tensors that the block passes on or receives. While `outside` runs, the step
+/// holds these bytes and the bytes that the block saves.
 std::int64_t bytes_beside(const Subproblem& block);
 
 /// Returns a copy of the graph in which the marked tensors take no bytes.

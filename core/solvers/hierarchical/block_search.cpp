@@ -91,7 +91,8 @@ class BlockSearch {
     const std::int64_t beside_;
 };
 
-/// Says whether some forward op may run again and makes a tensor that is not passed on.
+/// Says whether the search has a choice: some forward op may run again, and makes a tensor that is not passed
+/// on.
 bool has_choice(const Subproblem& block) {
     for (int op = 0; op < block.outside; ++op)
         if (block.flat.recomputable[op])
@@ -102,8 +103,8 @@ bool has_choice(const Subproblem& block) {
     return false;
 }
 
-/// The result of a search for a pair of limits. The result also answers each tighter pair of limits that it
-/// keeps.
+/// The result of a search for one pair of limits. If the result also keeps a tighter pair of limits, no
+/// search for that pair is needed.
 struct Answered {
     std::int64_t saved_limit, peak_limit, saved, peak;
 
@@ -139,7 +140,7 @@ BlockOptions search_options(const Subproblem& block, const BlockSearchOptions& o
         }
         keep_best(found.options);
     }
-    // The last search has the tightest limits: the least peak and no saved bytes. Perhaps its result fits a
+    // The last search has the tightest limits: the least peak, and zero saved bytes. Its result can fit a
     // budget that no other option fits.
     if (!deadline.passed()) found.options.push_back(search.solve(0, least, found.options));
     keep_best(found.options);

@@ -61,7 +61,7 @@ Gradients gradients_of(const FlatGraph& flat, const TrainingTree& tree) {
     return gradients;
 }
 
-/// Makes the stage of a block, with a way for each of the block's options.
+/// Turns a block into a stage of Rotor's chain, and each option of the block into a way to run the stage.
 class StageWriter {
   public:
     StageWriter(const Subproblem& block, const BlockOptions& options, std::int64_t beside, bool is_last)

@@ -10,8 +10,9 @@
 namespace rematlas::hierarchical {
 
 /// Marks the forward tensors that the dynamic program can neither make again nor free: results, outputs of
-/// ops that may run only once, and tensors that are read by a stage other than their own stage and the next.
-/// The stages are the children of the tree's first block. Returns one mark per tensor of the whole graph.
+/// ops that may run only once, and tensors that some stage reads, other than their own stage and the next
+/// one. The stages are the children of the tree's first block. Returns one mark per tensor of the whole
+/// graph.
 std::vector<std::uint8_t> always_there(const FlatGraph& flat, const TrainingTree& tree);
 
 /// Returns the chain whose stages are the children of the table's first block. The table must have been made

@@ -219,8 +219,8 @@ BlockOptions BlockTable::combined(int b, std::uint64_t seed, const Deadline& dea
     const std::int64_t most = std::max(all.forward_peak, all.backward_peak);
     const std::int64_t least = std::min(most, least_peak(part.flat).bytes.value);
     LevelSchedule schedule = level.once(std::vector<std::int32_t>(level.size(), 0));
-    // With a tight budget, blocks with children get only a small part of the bytes that they take without
-    // reruns. So the limits grow exponentially, with more of them near the least peak.
+    // Without reruns, blocks with children take many bytes, and under a tight budget they get only a small
+    // part of these. So the limits grow exponentially: most of them are near the least peak.
     const double growth =
         std::log(static_cast<double>(most) / static_cast<double>(std::max<std::int64_t>(least, 1)));
     for (int p = options_.level_peak_limits; p-- > 0;) {

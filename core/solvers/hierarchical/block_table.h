@@ -22,10 +22,10 @@ namespace rematlas::hierarchical {
 
 struct BlockTableOptions {
     BlockSearchOptions bottom;
-    int level_saved_limits = 5, level_peak_limits = 6;  ///< how many limits, for blocks with children
+    int level_saved_limits = 5, level_peak_limits = 6;  ///< numbers of limits for a block with children
     int level_moves = 20'000;                           ///< moves of the annealing for each pair of limits
-    /// The limits of a level's integer program, which runs after the annealing of the level. Without a value,
-    /// only the annealing runs.
+    /// The limits for the integer program of a level, which runs after the annealing of the level. If there
+    /// is no value, only the annealing runs.
     std::optional<ProgrammeLimits> programme = {};
     double tolerance = 0.02;  ///< the share by which the times of equal blocks may differ
     std::uint64_t seed = 1;
@@ -51,8 +51,8 @@ class BlockTable {
 
     const TrainingTree& tree() const { return tree_; }
     const FlatGraph& flat() const { return flat_; }  ///< tensors marked by `always` take no bytes
-    /// Returns the subproblem of any block except the first. The ops of equal blocks have equal times here,
-    /// those of the first block of the class, so that solvers treat equal blocks alike.
+    /// Returns the subproblem of any block except the first. For equal blocks, the times are those of the
+    /// first block of the class, so that solvers treat equal blocks alike.
     const Subproblem& part(int block) const { return parts_[block]; }
     const BlockOptions& options_of(int block) const { return options_of_[block]; }
 

@@ -69,8 +69,8 @@ class Canonizer {
 
     Hash part_of(int op) const { return static_cast<Hash>((op > block_.outside) - (op < block_.outside)); }
 
-    /// Computes the hash of each op: first from the ops before it, then from the ops after it, then from the
-    /// readers of the given tensors that the op reads.
+    /// Computes the hash of each op in three passes: from the ops before it, from the ops after it, and from
+    /// all readers of the given tensors that the op reads.
     void find_hashes() {
         for (int op = 0; op < flat_.op_count; ++op) {
             Hash hash = with(part_of(op), static_cast<Hash>(flat_.workspace[op]));

@@ -21,11 +21,11 @@ using namespace hierarchical;
 constexpr double kAbove[] = {1, 1.01, 1.03, 1.06, 1.1};  // memory limits of the last level, as multiples of
                                                          // the budget
 constexpr double kStartShare = 0.1;                      // share of the time for the first answer
-constexpr int kFirstCycles = 10, kLastCycles = 50;       // cycles of annealing if no schedule fits
+constexpr int kFirstCycles = 10, kLastCycles = 50;       // most cycles of annealing while no schedule fits
 constexpr double kSequenceShare = 0.3;                   // share of the time for the sequence of blocks
 constexpr double kBlockShare = 0.6;                      // share of the remaining time for options of blocks
-// The last level is annealed again with the memory limit that gave the best result, with the moves multiplied
-// by these factors. The second factor is tried only if the first improved the schedule.
+// The last level is annealed again under the memory limit that gave the best result. The number of moves is
+// multiplied by these factors. The second factor is tried only if the first improved the schedule.
 constexpr std::uint64_t kTopMoves[] = {2, 6};
 
 /// The data that the calls of `solve` for one problem share, whatever their budgets. Each part is computed
@@ -35,9 +35,9 @@ class Shared {
     /// Keeps a reference to `options`.
     Shared(const Problem& problem, const HiremateOptions& options) : problem_(problem), options_(options) {}
 
-    /// Returns Rotor's dynamic program over the sequence of blocks, for budgets up to `largest`. (The paper
-    /// uses this program besides the nested levels.) Returns null if the options do not ask for it or the
-    /// step is not a sequence of blocks.
+    /// Returns Rotor's dynamic program over the sequence of blocks, for budgets up to `largest`. (In the
+    /// paper, this program is used in addition to the nested levels.) Returns null if the options do not ask
+    /// for it or the step is not a sequence of blocks.
     const Solver* sequence(Bytes largest, const Limits& limits) {
         if (!is_sequence_known_) {
             is_sequence_known_ = true;

@@ -5,11 +5,11 @@
 //     Answer answer = hiremate->solve(problem, budget, {.time = 15s}, progress);
 //
 // Source: Gusak et al., "HiRemate" (ICML 2025). Bottom blocks of about 25 forward ops get options by
-// annealing under limits on their saved bytes and on their peak. A second annealing finds good orders and
-// options for the children of a block; the results become the options of the block. The whole step is
-// annealed in the same way, at the budget. Equal blocks are solved once. The peak that a level computes from
-// its blocks can be above the exact peak. So the last level is also solved for memory limits somewhat above
-// the budget, and the exact peaks of its schedules are measured op by op.
+// annealing under limits on their saved bytes and on their peak. For a block with children, a second
+// annealing finds good orders and options of the children; the results become the options of the block. The
+// whole step is annealed in the same way, at the budget. Equal blocks are solved once. The peak that a level
+// computes from its blocks can be above the exact peak. So the last level is also solved for memory limits
+// somewhat above the budget, and the exact peaks of its schedules are measured op by op.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ namespace rematlas {
 struct HiremateOptions {
     PartitionOptions partition{.nest_sequences = true};
     hierarchical::BlockTableOptions blocks;
-    bool sequence = true;  ///< whether Rotor's dynamic program over the sequence of blocks runs as well
+    bool sequence = true;  ///< whether Rotor's dynamic program over the sequence of blocks runs, too
     bool polish = false;   ///< whether the annealing of atlas uses the remaining time
 };
 
@@ -31,8 +31,9 @@ std::unique_ptr<Solver> make_hiremate(const HiremateOptions& options = {});
 extern const SolverEntry hiremate_solver;
 void read_options(OptionReader& reader, HiremateOptions& options);
 
-/// H-ILP is from the same paper. Its levels have few items, and single ops at the bottom. Each level is
-/// solved by a mixed-integer program (level_model.h), which starts from the result of the annealing.
+/// H-ILP is from the same paper. Each of its levels has few items, and the items of the lowest level are
+/// single ops. Each level is solved by a mixed-integer program (level_model.h), which starts from the result
+/// of the annealing.
 struct HilpOptions {
     HilpOptions() {
         hiremate.partition.most_items = 10;

@@ -8,8 +8,8 @@ namespace rematlas::hierarchical {
 
 Level::Level(const FlatGraph& whole, std::vector<LevelBlock> blocks, const Subproblem* parent)
     : whole_(whole), blocks_(std::move(blocks)), parent_(parent), number_(whole.tensor_count, -1) {
-    // A tensor gets an id in the level if `outside` makes it, or if some block makes it for other blocks or
-    // leaves it until the end. All other tensors that the blocks read are given to the level.
+    // A tensor gets an id in the level if `outside` makes it, or if some block makes it and other blocks read
+    // it or it stays until the end. All other tensors that the blocks read are given to the level.
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
         const Subproblem& block = *blocks_[b].block;
         for (const int t : block.passed_on) maker_[number(block.tensor_of[t])] = static_cast<std::int32_t>(b);
@@ -76,8 +76,8 @@ Level::BlockInterface Level::interface_of(const LevelBlock& level_block) {
     return made;
 }
 
-/// Finds the blocks that must never advance. A second forward visit would leave out the ops that may run only
-/// once, so the tensors that these ops made would have to be kept since the first visit.
+/// Finds the blocks that must never advance. Ops that may run only once would not run in a second forward
+/// visit. So the tensors that they made in the first visit would have to be kept until then.
 void Level::find_ops_that_run_once() {
     for (const LevelBlock& level_block : blocks_) {
         const Subproblem& block = *level_block.block;

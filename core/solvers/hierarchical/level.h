@@ -1,4 +1,6 @@
-// One level of a training step's blocks: the order in which the blocks run, each with one of its options.
+// One level of a training step's blocks: the order in which the blocks run, each with one of its options. The
+// blocks of a level are the children of one block (the parent) or of the whole step. block_option.h explains
+// which tensors a block is given, passes on and receives.
 //
 //     Level level(whole, blocks, parent);
 //     LevelSchedule schedule = level.once(choice);
@@ -21,7 +23,8 @@ struct LevelBlock {
 };
 
 /// One run of a block: forward without saving (`advance`), forward with the chosen option (`save`), or
-/// backward. `outside` stands for everything that runs between the forward and backward parts of the level.
+/// backward. The visit `outside` stands for all ops that run between the forward and backward parts of the
+/// parent.
 struct Visit {
     enum class Kind : std::uint8_t { advance, save, backward, outside };
     std::int32_t block = 0;  ///< for `outside`: the number of blocks
@@ -47,8 +50,8 @@ struct LevelCost {
 
 class Level {
   public:
-    /// `parent` is the subproblem of all the blocks together; its `outside` runs in the middle. `parent` is
-    /// null if the blocks are the whole step. All arguments must outlive the level.
+    /// `parent` is the subproblem of all the blocks together; its op `outside` runs in the middle. `parent`
+    /// is null if the blocks are the whole step. All arguments must outlive the level.
     Level(const FlatGraph& whole, std::vector<LevelBlock> blocks, const Subproblem* parent);
 
     int size() const { return static_cast<int>(blocks_.size()); }
@@ -57,8 +60,8 @@ class Level {
     /// Returns the schedule that saves all blocks in order and then runs their backwards in reverse order.
     LevelSchedule once(std::vector<std::int32_t> option) const;
 
-    /// Sets the bytes that `outside` takes besides the tensors that it reads and makes. The more bytes it
-    /// takes, the fewer bytes the level can save.
+    /// Sets the workspace of the visit `outside`: the bytes that it takes in addition to the tensors that it
+    /// reads and makes. The larger the workspace, the fewer bytes the level can save within a budget.
     void set_workspace(std::int64_t bytes);
 
     /// Returns time and bytes of a schedule. The bytes do not include the residents, nor the tensors that the
@@ -91,14 +94,15 @@ class Level {
     std::int64_t bytes(int tensor) const { return bytes_[tensor]; }
     std::int64_t workspace() const { return workspace_; }
     const std::vector<std::int32_t>& results() const { return results_; }
-    /// Returns the block that passes the tensor on, or -1 if a backward visit or `outside` makes the tensor.
+    /// Returns the block whose forward part makes the tensor, or -1 if a backward visit or the visit
+    /// `outside` makes it.
     int maker(int tensor) const { return maker_[tensor]; }
     const Interface& forward(int block) const { return interfaces_[block].forward; }
     const Interface& backward(int block, int option) const { return interfaces_[block].backward[option]; }
     const Interface& outside() const { return outside_; }
     const BlockOption& advance(int block) const { return blocks_[block].options->advance; }
-    /// Returns the bytes that a block takes while it runs backward, besides all tensors of the level and the
-    /// saved bytes of the blocks.
+    /// Returns the bytes that a block takes while it runs backward, without the tensors of the level and the
+    /// saved bytes of all blocks.
     std::int64_t backward_bytes(int block, int option) const {
         return options(block)[option].backward_peak - interfaces_[block].counted[option];
     }
@@ -118,8 +122,8 @@ class Level {
     struct Play {
         std::int32_t first_read = 0, first_made = 0, end = 0;  ///< indices into `touched_`
         std::int64_t time = 0;                                 ///< ns
-        std::int64_t bytes = 0;                                ///< bytes that the visit takes besides the
-                                                               ///< bytes held before it
+        std::int64_t bytes = 0;                                ///< bytes that the visit takes in addition
+                                                               ///< to the bytes held before it
         std::int64_t saved = 0;                                ///< bytes that the visit saves; negative if it
                                                                ///< frees saved bytes
     };
@@ -135,7 +139,7 @@ class Level {
     const std::vector<LevelBlock> blocks_;
     const Subproblem* parent_;
     std::vector<std::int32_t> number_;  ///< by tensor of the whole graph: its id in the level, or -1
-    std::vector<std::int32_t> maker_;   ///< by tensor of the level: block that passes the tensor on, or -1
+    std::vector<std::int32_t> maker_;   ///< by tensor of the level: see `maker`
     std::vector<std::int64_t> bytes_;   ///< by tensor of the level
     std::vector<std::int32_t> results_;
     std::vector<BlockInterface> interfaces_;

@@ -25,7 +25,8 @@ void LevelModel::Sum::add(const Sum& other, double factor) {
 }
 
 /// Says whether a block can run forward in a stage. It can do so from its own forward stage to its own
-/// backward stage, or only in its forward stage if it must never advance (`Level::runs_forward_once`).
+/// backward stage. A block that must never advance (`Level::runs_forward_once`) can run forward only in its
+/// own forward stage.
 bool LevelModel::may_run(int stage, int block) const {
     return stage >= block && stage <= (level_.runs_forward_once(block) ? block : backward_stage(block));
 }
@@ -203,8 +204,8 @@ std::vector<LevelModel::Sum> LevelModel::needs_after(int stage, int block, int t
     return needs;
 }
 
-/// Adds a row for each possible visit of the stage: the existing tensors and the bytes that the visit takes
-/// besides them must fit the budget.
+/// Adds a row for each possible visit of the stage: the tensors that exist and the further bytes that the
+/// visit takes must together fit the budget.
 void LevelModel::add_memory(int stage) {
     double fixed = 0;
     for (int t = 0; t < level_.tensor_count(); ++t)

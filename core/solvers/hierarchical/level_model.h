@@ -64,8 +64,8 @@ class LevelModel {
     Sum chosen(int block, int option) const;
     Sum saved_before(int stage, int block) const;  ///< saved bytes before the visit of `block`
     Sum kept(int stage, int tensor) const;         ///< 1 if the tensor exists when the stage begins
-    /// Returns the possible uses of the tensor after the visit of `block`, each as a sum that is 1 if the use
-    /// takes place. The tensor must stay if any sum is 1.
+    /// Returns a sum for each possible use of the tensor after the visit of `block`. The sum is 1 if the use
+    /// takes place, else 0. The tensor must stay if any of the sums is 1.
     std::vector<Sum> needs_after(int stage, int block, int tensor) const;
     double value(const Sum& sum, std::span<const double> values) const;
 
@@ -76,8 +76,8 @@ class LevelModel {
     std::vector<std::vector<std::vector<int>>> save_;  ///< [stage][block][option]: the column; empty if the
                                                        ///< block cannot run forward in the stage
     std::vector<std::vector<int>> kept_;               ///< [stage][tensor]: the column, or -1
-    std::vector<int> made_, last_read_;  ///< by tensor that no block passes on: the stages in which it is
-                                         ///< made and last read; for results, `last_read_` is `stages()`
+    std::vector<int> made_, last_read_;  ///< by tensor of a backward visit or of `outside`: the stages in
+                                         ///< which it is made and last read; of results: `stages()`
     struct Alive {
         int column, stage, block, tensor;
     };
@@ -86,8 +86,8 @@ class LevelModel {
     MilpModel milp_;
 };
 
-/// Returns the best schedule that the integer program gave if it is better than `start`, else `start`. The
-/// library starts from `start` if `start` fits and is in the class. Ends at most 50 ms after the deadline.
+/// Solves the integer program. Returns its best schedule, or `start` if no schedule was better. The library
+/// starts from `start` if `start` fits and is in the class. Ends at most 50 ms after the deadline.
 LevelSchedule solve_programme(const Level& level, LevelSchedule start, std::int64_t budget,
                               const ProgrammeLimits& limits, const Deadline& deadline);
 

@@ -119,8 +119,8 @@ class LevelAnnealer {
         schedule.visits.insert(schedule.visits.begin() + at, visit);
     }
 
-    /// Makes the save of the block an advance, and saves the block later: right before its backward visit, or
-    /// at some visit in between.
+    /// Replaces the visit that saves the block by an advance. The block is saved later: right before its
+    /// backward visit, or at some visit in between.
     bool save_later(LevelSchedule& schedule) {
         const int block = random_block();
         const int saved = find(schedule, {block, Visit::Kind::save});

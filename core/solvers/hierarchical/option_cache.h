@@ -32,9 +32,10 @@ class OptionCache {
     /// The first `keep` makes the folder. With an empty path, nothing is stored or found.
     explicit OptionCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-    /// Returns the options stored under `key`, if their times differ from `times` by at most `tolerance`
-    /// (`times_apart`). `key` must contain everything that the options depend on, except the times. All
-    /// places in the result are below the number of ops; whether the sequences can run is not checked.
+    /// Returns the options stored under `key`. Returns nullopt if there are none, or if the block for which
+    /// they were found had times that differ from `times` by more than `tolerance` (`times_apart`). `key`
+    /// must contain everything that the options depend on, except the times. All places in the result are
+    /// below the number of ops; whether the sequences can run is not checked.
     std::optional<CachedOptions> find(std::string_view key, const std::vector<std::int64_t>& times,
                                       double tolerance) const;
 

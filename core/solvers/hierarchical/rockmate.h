@@ -29,7 +29,7 @@ extern const SolverEntry rockmate_solver;
 void read_options(OptionReader& reader, RockmateOptions& options);
 
 /// Says whether the forward part is a sequence of at least four blocks, none of which has more than half of
-/// the forward ops. Otherwise the dynamic program has nothing to choose. Cost: nearly linear.
+/// the forward ops. In other steps the dynamic program has little to choose. Cost: nearly linear.
 bool is_sequence_of_blocks(const Problem& problem);
 
 }  // namespace rematlas

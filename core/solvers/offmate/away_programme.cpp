@@ -95,8 +95,9 @@ void AwayProgramme::add_read_on_host() {
     }
 }
 
-/// Adds a column for the time from each stage to the end of the step. This time must suffice for the host ops
-/// of the stage before and for all later host ops. `time`: the column of each stage's time.
+/// Adds a column per stage: the time from the stage to the end of the step. In this time, the host must be
+/// able to run the host ops of the previous stage and all later host ops. `time`: the column of each stage's
+/// time.
 void AwayProgramme::add_host_work(const std::vector<int>& time) {
     std::vector<std::int64_t> work(time.size(), 0);  // ns of host work from the first host op of the stage on
     std::int64_t left = 0;
@@ -180,8 +181,8 @@ void AwayProgramme::add_group(const std::vector<std::vector<std::int32_t>>& gaps
     }
 }
 
-/// Returns the most memory that each stage needs if all tensors stay on the device, and the compute time of
-/// the stage.
+/// Returns for each stage its compute time, and the most memory that it needs if all tensors stay on the
+/// device.
 std::vector<CopyFlows::Stage> AwayProgramme::needs() const {
     const std::vector<std::int64_t> memory = lives_.memory(std::vector<char>(lives_.gaps.size(), 0));
     std::vector<std::int64_t> bytes(static_cast<std::size_t>(stages()), 0), time(bytes.size(), 0);
@@ -209,8 +210,8 @@ std::vector<char> AwayProgramme::rounded(std::span<const double> values) const {
     for (const Item& item : items_) {
         const double share = values[static_cast<std::size_t>(item.column)];
         auto missing = static_cast<std::int64_t>((share - kNearly) * static_cast<double>(item.bytes));
-        // Goes through the gaps, those with the most bytes first, and takes each gap that fits into the
-        // missing bytes. At the end adds the smallest gap that covers the rest.
+        // Goes through the gaps, the largest first. Takes each gap that has no more bytes than are missing.
+        // If bytes are still missing at the end, takes the smallest gap that covers them.
         std::int32_t completing = -1;
         for (const std::int32_t g : item.gaps) {
             const std::int64_t bytes = flat_.bytes[lives_.gaps[g].tensor];

@@ -13,8 +13,8 @@
 // to the host. If it is never changed, the host has a copy in any case. Tensors whose last readers are ops on
 // the host leave the device for good. The training step lasts at least until the host is done: the stages
 // after a host op's stage take at least the time of this op and of all later host ops. The memory of a stage
-// is the most that its runs need if all tensors stay, minus the bytes that are away. Rounding sends away at
-// least the fraction of each item, in whole tensors, so the budget is kept exactly.
+// is the most that its runs need if all tensors stay, minus the bytes that are away. Rounding sends whole
+// tensors away, of each item at least the solution's fraction, so the budget is kept exactly.
 #pragma once
 
 #include <cstdint>
@@ -47,8 +47,8 @@ class AwayProgramme {
     /// No column is integer. The program is infeasible if no fractions fit the budget.
     const MilpModel& milp() const { return milp_; }
 
-    /// Returns, by gap, whether the tensor is away if the columns have these values. At least as many bytes
-    /// of each item are away as its fraction says.
+    /// Rounds a solution to whole tensors. Returns, by gap, whether the tensor is away. Of each item, at
+    /// least as many bytes are away as in the solution.
     std::vector<char> rounded(std::span<const double> values) const;
 
   private:

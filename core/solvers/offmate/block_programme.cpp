@@ -11,8 +11,8 @@ namespace {
 using hierarchical::BlockOption;
 using hierarchical::Level;
 
-/// Returns the indices of up to `most` options whose saved bytes are as far apart as possible, the fastest
-/// option first.
+/// Returns the indices, in ascending order, of the fastest option and of others; at most `most` in all. Their
+/// saved bytes are as far apart as possible.
 std::vector<std::int32_t> spread(const std::vector<BlockOption>& options, std::size_t most) {
     std::vector<std::int32_t> chosen{0};
     while (chosen.size() < std::min(most, options.size())) {
@@ -82,7 +82,7 @@ void BlockProgramme::place_ops(const std::vector<const Subproblem*>& blocks,
     }
 }
 
-/// Adds a column for a number of bytes that are away, with the sum `most` as its limit. Returns the column.
+/// Adds a column for the number of bytes that are away, which is at most the sum `most`. Returns the column.
 int BlockProgramme::away_at_most(const Sum& most) {
     const int column = milp_.add_column({});
     Sum row;

@@ -5,9 +5,10 @@
 //     const Result<MilpAnswer> answer = solve_milp(library, programme.milp(), {});
 //     RunSequence runs = level.lowered(programme.decode(answer->values));
 //
-// Source: OffMate (2024; core/solvers/offmate/offmate.h). Each block runs forward once, with an option that
-// saves some of its tensors and makes others again, and backward once. So all recomputation is part of the
-// options. "Away" means on the host and not on the device.
+// Source: OffMate (2024; core/solvers/offmate/offmate.h). Each block runs forward once and backward once,
+// with one of its options: some of the block's tensors are saved, others are made again. So all recomputation
+// is part of the options. "Away" means on the host and not on the device.
+//
 // Columns, besides the columns of copy_flows.h:
 //     x[b,k]   integer: block b runs with option k; exactly one k for each block
 //     u[t,r]   1 if tensor t, which a block passes on, is needed by t's backward reader r or a later reader
@@ -15,11 +16,13 @@
 //     c[t]     bytes of a passed-on tensor t that are away between its last forward and first backward reader
 //     h[g]     fraction of group g that lives on the host; a group has residents touched in the same stages
 //     i[g,j]   fraction of group g that is away between the j-th of these stages and the next
-// The stages are the start, the forward runs of the blocks, their backward runs in reverse order, each with
-// the optimizer's ops that follow it, and the end. The compute time of a stage depends on the chosen options.
-// The bytes of a stage are all residents and the bytes that Level::cost_of counts for the options. A tensor
-// made by a backward run exists until its last reader; results may end on the host. A solution may copy parts
-// of tensors. The linear program on the runs (away_programme.h) then decides about whole tensors.
+//
+// The first stage is the start of the step. Each forward run of a block is a stage. Then each backward run is
+// a stage, in reverse order; the optimizer's ops that follow it belong to the stage. The last stage is the
+// end. The compute time of a stage depends on the chosen options. The bytes of a stage are all residents and
+// the bytes that Level::cost_of counts for the options. A tensor made by a backward run exists until its last
+// reader; results may end on the host. A solution may copy parts of tensors. The linear program on the runs
+// (away_programme.h) then decides about whole tensors.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ Rates rates_of(const Links& links, double bytes, double copies, double byte_scal
         contended(links.to_device_contended_bytes_per_second, links.to_device_bytes_per_second);
     rates.lines = {{rates.out, 0}, {0, rates.in}};
     if (rates.out / out2 + rates.in / in2 <= 1) {
-        rates.lines.push_back({rates.out, rates.in});  // copies side by side are no faster than one after the
+        rates.lines.push_back({rates.out, rates.in});  // copies side by side are no faster than in turn
                                                        // other
         return rates;
     }

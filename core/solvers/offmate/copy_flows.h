@@ -47,9 +47,9 @@ struct Sum {
 /// Adds the row least <= sum <= most. Columns may occur in the sum more than once.
 void add_row(MilpModel& milp, double least, const Sum& sum, double most);
 
-/// How long the copies of a stage take, in units of the linear program. While both links move bytes, each has
-/// its contended speed. Copies in the two directions can run one after the other or side by side. The lines
-/// through these extreme cases are lower bounds on the time of the copies.
+/// How long the copies of a stage take, in units of the linear program. While both links move bytes, each
+/// link has its contended speed. Copies in the two directions can run one after the other or side by side.
+/// The lines through these extreme cases are lower bounds on the time of the copies.
 struct Rates {
     struct Line {
         double out = 0, in = 0;  ///< time >= out * bytes out + in * bytes in

@@ -29,7 +29,7 @@ struct CopyingPlan {
 };
 
 struct CopyPlannerOptions {
-    std::int64_t least_copy = 0;  ///< bytes; smaller tensors stay on the device if others can leave
+    std::int64_t least_copy = 0;  ///< bytes; smaller tensors leave the device only if needed
     double price = 0.01;          ///< in the objective, a second of copying counts as this many seconds
     ProgrammeLimits programme;
 };
@@ -44,8 +44,8 @@ class CopyPlanner {
     /// number of gaps in which tensors are moved.
     std::optional<CopyingPlan> by_weight(const std::vector<PlacedRun>& runs) const;
 
-    /// Returns the best of `by_weight` and of all roundings of the linear program (away_programme.h) for
-    /// several stage counts. `numbers`: how many stage counts are tried, the smallest first.
+    /// Solves the linear program (away_programme.h) for several stage counts. Returns the best of the rounded
+    /// solutions and the plan of `by_weight`. `numbers`: how many stage counts are tried, the smallest first.
     std::optional<CopyingPlan> by_programme(const std::vector<PlacedRun>& runs, const Deadline& deadline,
                                             int numbers = kAllStages) const;
 

@@ -43,7 +43,7 @@ class StepWriter {
   private:
     /// Whether and when a tensor leaves the device.
     struct Leave {
-        bool waits = false;    ///< whether the tensor waits to be offloaded until the link is free
+        bool waits = false;    ///< whether the tensor is to be offloaded once the link is free
         bool leaving = false;  ///< whether the tensor is to be freed as soon as its copy is done
         int back = 0;          ///< the run before which the tensor must be back
     };
@@ -238,7 +238,7 @@ class StepWriter {
         return clock_[static_cast<std::size_t>(run) + 1] - clock_[static_cast<std::size_t>(run)];
     }
 
-    /// Returns the bytes that the run needs besides existing tensors and tensors that will be fetched for it.
+    /// Returns the bytes that the run needs in addition to the tensors that exist or will be fetched for it.
     std::int64_t needed_by(int run) const { return run < lives_.run_count() ? lives_.made_bytes(run) : 0; }
 
     // Runs --------------------------------------------------------------------------------------------------

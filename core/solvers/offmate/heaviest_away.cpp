@@ -25,8 +25,9 @@ class Mender {
     }
 
   private:
-    /// Returns the gap in which the tensor must also be away if it is away in `g`; -1 if there is none. A
-    /// resident that lives on the host is away in both its first and its last gap.
+    /// If the tensor is away in the gap `g`, it may have to be away in another gap, too: a resident that
+    /// lives on the host is away in both its first and its last gap. Returns this other gap; -1 if there is
+    /// none.
     std::int32_t partner(std::int32_t g) const {
         const Gap& gap = lives_.gaps[g];
         if (!lives_.is_resident(gap.tensor)) return -1;

@@ -10,9 +10,10 @@
 namespace rematlas::offmate {
 
 /// Adds gaps to `away` until Lifetimes::memory is within the budget. Repeatedly takes the run furthest above
-/// the budget. Of the tensors that this run does not need, the one with the largest idle time * bytes leaves
-/// (bytes count up to the excess). Tensors below `least_copy` leave only if nothing else helps. Returns false
-/// if some run cannot be brought within the budget. Cost: linear in the gaps and the runs for each added gap.
+/// the budget. Of the tensors that this run does not need, the one with the largest idle time * bytes leaves;
+/// bytes beyond the run's excess do not count. Tensors below `least_copy` leave only if nothing else helps.
+/// Returns false if some run cannot be brought within the budget. Cost: linear in the gaps and the runs for
+/// each added gap.
 bool mend(const FlatGraph& flat, const Lifetimes& lives, std::int64_t budget, std::int64_t least_copy,
           std::vector<char>& away);
 

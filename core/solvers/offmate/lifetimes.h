@@ -24,7 +24,7 @@ constexpr int kStart = -1;  ///< `begin` of a gap that starts with the step
 struct Gap {
     std::int32_t tensor = -1;
     std::int32_t begin = kStart, end = 0;  ///< indices of runs; `run_count()` stands for the end of the step
-    bool to_end = false;                   ///< whether it is the gap after the last event of a resident or a
+    bool to_end = false;                   ///< whether the gap follows the last event of a resident or a
                                            ///< result
     bool stays_away = false;               ///< whether a tensor that is away in the gap is also away at the
                                            ///< end of the step
@@ -77,8 +77,8 @@ class Lifetimes {
     std::int32_t last_read_on_host(int tensor) const { return last_on_host_[tensor]; }
     std::int64_t host_time(int run) const { return graph_.ops[OpId(runs_[run].op)].host_time->value; }
     bool runs_in_place(int run) const { return in_place_[run]; }
-    /// Returns the bytes that a run needs besides its inputs: outputs and workspace, less the bytes that
-    /// running in place saves.
+    /// Returns the bytes that a run needs in addition to its inputs: outputs and workspace, minus the bytes
+    /// that are saved by running in place.
     std::int64_t made_bytes(int run) const;
 
     /// Returns, by gap, whether the tensor must be away.

@@ -22,7 +22,7 @@ using hierarchical::Level;
 constexpr double kTableShare = 0.3;      // share of the time for options of blocks
 constexpr double kSequenceShare = 0.25;  // share of the remaining time for sequences at larger budgets
 constexpr double kHostShares[] = {1, 0.75, 0.5, 0.25};  // shares of the optimizer's ops that run on the host
-constexpr double kFirstShareStep = 0.125;  // first distance of further shares from the best share so far
+constexpr double kFirstShareStep = 0.125;  // further shares are tried at this distance from the best
 constexpr double kLeastShareStep = 0.015;
 
 /// Makes the solver without copies: Rockmate, or HiRemate if the step is no sequence of blocks.
@@ -91,8 +91,8 @@ class Search {
         return limits;
     }
 
-    /// Plans only the graph's order of the ops. Called if ops of the optimizer are in the middle of the step,
-    /// because other orders might then be wrong.
+    /// Plans copies for a single order of the ops, the graph's. Called if ops of the optimizer are in the
+    /// middle of the step, because other orders might then be wrong.
     Answer in_graph_order() {
         std::vector<PlacedRun> runs;
         for (const int op : required_once(problem_.flat)) runs.push_back({op, false});
@@ -104,7 +104,7 @@ class Search {
     }
 
     /// Returns the runs with the optimizer's ops inserted. Of the ops that can run on the host, the first
-    /// ones do; `host_share_` is their share.
+    /// ones run there: as many as the share `host_share_` says.
     std::vector<PlacedRun> placed(const RunSequence& runs) const {
         const Graph& graph = problem_.graph;
         std::vector<char> on_host(graph.ops.size(), 0);
@@ -159,8 +159,8 @@ class Search {
     }
 
     /// Tries sequences that the solver without copies finds for a range of budgets. The range begins at the
-    /// budget, or, if no schedule without copies fits, at the least budget for which one was found. Then
-    /// tries budgets near the best one.
+    /// budget. If no schedule without copies fits the budget, it begins at the least budget for which a
+    /// schedule was found. Then tries budgets near the best one.
     void try_sequences() {
         const Problem plain{problem_.graph, part_};
         const Bytes most(cost_of(part_, required_once(part_)).peak);
@@ -238,7 +238,7 @@ class Search {
         for (const double share : kHostShares) try_host_share(share);
         for (double step = kFirstShareStep; step >= kLeastShareStep; step /= 2)
             if (!try_host_share(host_share_ - step)) try_host_share(host_share_ + step);
-        // With updates on the host, perhaps other sequences are better, so they are tried again.
+        // Other sequences may be better when updates run on the host, so all sequences are tried again.
         if (host_share_ > 0 && curve_) try_sequences();
     }
 

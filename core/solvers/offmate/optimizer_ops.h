@@ -21,8 +21,9 @@ struct PlacedRun {
     bool operator==(const PlacedRun&) const = default;
 };
 
-/// Says whether no op outside the optimizer reads or changes a tensor after an op of the optimizer has made
-/// or changed it. If this is false, OffMate plans only the graph's order of the ops.
+/// Says whether the optimizer comes last: after an op of the optimizer has made or changed a tensor, no op
+/// outside the optimizer reads or changes this tensor. If not, OffMate tries only the graph's order of the
+/// ops.
 bool optimizer_is_last(const Graph& graph, const FlatGraph& flat);
 
 /// Returns the graph in which no op of the optimizer is required. The tensors that these ops read become

@@ -25,9 +25,9 @@ void read_options(OptionReader& reader, RevolveOptions& options);
 std::unique_ptr<Solver> make_revolve(RevolveOptions options = {});
 extern const SolverEntry revolve_solver;
 
-/// Returns a table, indexed by [checkpoints][stages], of the least number of forward runs whose only purpose
-/// is to reach a later stage (theorem 1 of the paper). The table covers chains of up to `stages` stages with
-/// up to `checkpoints` checkpoints besides the input.
+/// Counts the forward runs whose only purpose is to reach a later stage. Returns a table of the least number
+/// of such runs, indexed by [checkpoints][stages] (theorem 1 of the paper). The table covers chains of up to
+/// `stages` stages with up to `checkpoints` checkpoints besides the input.
 std::vector<std::vector<std::int64_t>> revolve_advances(int checkpoints, int stages);
 
 }  // namespace rematlas

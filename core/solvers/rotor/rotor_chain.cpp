@@ -53,9 +53,9 @@ class ChainReader {
     std::int64_t bytes(int tensor) const { return permanent_[tensor] ? 0 : flat_.bytes[tensor]; }
 
     /// Finds the articulation points: cuts where the forward part after the cut reads at most one tensor from
-    /// before it. Permanent tensors do not count, because they always exist. Of several cuts that one tensor
-    /// crosses, only the first is returned: the ops between them make no tensor of the chain, so they join
-    /// the next stage.
+    /// before it. Permanent tensors do not count, because they always exist. If the same tensor crosses
+    /// several cuts, only the first of these is returned: the ops between them make no tensor of the chain,
+    /// so they join the next stage.
     std::vector<int> choose_cuts() {
         const int n = static_cast<int>(forward_.size());
         std::vector<int> crossing(n + 1, 0);
@@ -175,8 +175,8 @@ class ChainReader {
         }
     }
 
-    /// Returns, in order, the ops of the stage that make the tensors marked in `wanted_`, without ops that
-    /// may run only once. Clears the marks.
+    /// Returns, in order, the ops of the stage that are needed to make the tensors marked in `wanted_`. Ops
+    /// that may run only once, and makers of permanent tensors only, are left out. Clears the marks.
     OpList makers(const OpList& members) {
         OpList list;
         for (std::size_t i = members.size(); i-- > 0;) {
@@ -257,8 +257,8 @@ class ChainReader {
         return all;
     }
 
-    /// Returns the peak of running `ops`. Afterwards the tensor `boundary` is kept; with `save`, the tensors
-    /// that the backward group reads are kept as well.
+    /// Returns the peak of running `ops`. Afterwards the tensor `boundary` is kept. If `save` is true, the
+    /// tensors that the backward group reads are kept, too.
     std::int64_t forward_peak(const OpList& ops, int input, bool count_input, int boundary, bool save) {
         for (int op : ops) {
             for (int t : flat_.outputs[op]) last_use_[t] = -1;

@@ -33,16 +33,16 @@ struct RotorWay {
 /// to run a stage, Rockmate many.
 struct RotorStage {
     std::vector<std::int32_t> advance;  ///< ops that make a_i from a_(i-1)
-    std::vector<std::int32_t> first;    ///< ops that the stage must run at its first forward run, besides
-                                        ///< `advance` or one of the lists of its ways
+    std::vector<std::int32_t> first;    ///< ops that the stage must run at its first forward run, in
+                                        ///< addition to `advance` or to a list of one of its ways
     std::vector<RotorWay> ways;
 
     std::int64_t advance_time = 0;
     std::int64_t boundary = 0;      ///< bytes of a_i
     std::int64_t left = 0;          ///< bytes that the stage's backward group makes and that stay until the
                                     ///< end of the step
-    std::int64_t gradients = 0;     ///< bytes that exist when this group starts and were made by the groups
-                                    ///< above, except those in `left` of these groups
+    std::int64_t gradients = 0;     ///< bytes that the groups above have made and that exist when this
+                                    ///< group starts, without the `left` of the groups above
     std::int64_t advance_peak = 0;  ///< peak bytes of `advance`; gradients of the groups above are not
                                     ///< counted
     std::int64_t advance_peak_with_input = 0;  ///< as `advance_peak`, but a_(i-1) counts until its last use

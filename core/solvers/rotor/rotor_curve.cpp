@@ -40,8 +40,9 @@ std::optional<RunSequence> RotorLevel::best_within(Bytes budget, const Deadline&
         smallest = smallest ? std::min(*smallest, peak) : peak;
         return peak <= budget;
     };
-    // By the bytes in the table, the first `sure` steps of the curve fit the budget. The last of these steps
-    // is the answer if the deadline passes. Later steps are faster, and perhaps their exact peaks fit, too.
+    // According to the bytes in the table, the first `sure` steps of the curve fit the budget. The last of
+    // these steps is the answer if the deadline passes. Later steps are faster, and perhaps their exact peaks
+    // fit, too.
     std::size_t sure = peaks_.size();
     while (sure > 0 && table_->curve()[sure - 1].bytes > budget.value - chain_.always) --sure;
     const bool has_sure = sure > 0 && fits(sure - 1);
@@ -51,8 +52,8 @@ std::optional<RunSequence> RotorLevel::best_within(Bytes budget, const Deadline&
     return std::nullopt;
 }
 
-/// Returns the most bytes, besides `RotorChain::always`, at which a sequence is tried. This is a little more
-/// than the budget leaves, because the table counts some bytes that a schedule does not need.
+/// Returns the largest number of bytes, without `RotorChain::always`, at which a sequence is tried. This is a
+/// little more than the budget leaves, because the table counts some bytes that a schedule does not need.
 std::int64_t RotorLevel::most_beside(Bytes budget) const {
     const std::int64_t available = std::max<std::int64_t>(budget.value - chain_.always, 1);
     const std::int64_t above = std::min(available * 2, available + available / 8 + chain_.always);

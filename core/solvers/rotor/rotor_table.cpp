@@ -223,7 +223,7 @@ std::int64_t RotorTable::kept_time(int s, int t) const {
     return kept_before_[t] - kept_before_[s] + last;
 }
 
-/// Returns the following way to run the part: stage s runs by `way` and keeps every tensor that its backward
+/// Returns the way to run the part in which stage s runs by `way` and keeps every tensor that its backward
 /// group reads.
 RotorTable::Way RotorTable::keeping(int s, int t, bool present, const RotorWay& way) const {
     const bool beside = present && s == t;

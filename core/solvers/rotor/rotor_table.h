@@ -104,9 +104,9 @@ class RotorTable {
     }
 
   private:
-    /// A way to run a part as two smaller parts: first `above`, with `held` bytes less than the whole part
-    /// has, then `below`, with `left` bytes less. The way takes `time` more than the two parts together, and
-    /// at least `least` bytes.
+    /// A way to run a part as two smaller parts, first `above` and then `below`. Of the bytes of the whole
+    /// part, `above` gets all but `held` bytes, and `below` all but `left` bytes. The way takes `time` ns
+    /// more than the two parts together. It needs at least `least` bytes.
     struct Way {
         const TradeOffs& above;
         const TradeOffs& below;
@@ -146,8 +146,8 @@ class RotorTable {
     std::int64_t splits_ = 0;
     bool exhaustive_;
     std::size_t exact_ = 0;                     ///< steps at the beginning of a list that are all kept
-    std::int64_t fineness_;                     ///< the larger it is, the less a later step must gain; see
-                                                ///< `thinned`
+    std::int64_t fineness_;                     ///< the larger this number, the less a later step must gain;
+                                                ///< see `thinned`
     std::vector<std::int64_t> left_before_{0};  ///< by stage: bytes that the groups of earlier stages leave
     std::vector<std::int64_t> kept_before_{0};  ///< by stage: time of the earlier stages if everything is
                                                 ///< kept

@@ -65,7 +65,7 @@ class Finder {
         }
     }
 
-    /// Says whether the module is a list of modules, which is never called itself.
+    /// Says whether the module is a list of modules. Such a module is never called itself.
     bool is_list(const std::string& path, const Module& module) const {
         if (module.has_own_ops || module.children.empty()) return false;
         const auto is_large = [&](const std::string& child) {
@@ -117,8 +117,8 @@ class Finder {
         return region;
     }
 
-    /// Finds the backward ops that read tensors kept by the region, and how far the region must run again for
-    /// these ops.
+    /// Finds the backward ops that read tensors which the region keeps. Finds how many of the region's ops
+    /// must run again for these backward ops.
     void find_backward(std::int32_t begin, Region& region) const {
         const std::int32_t end = begin + static_cast<std::int32_t>(region.ops.size());
         const auto within = [&](std::int32_t position) { return position >= begin && position < end; };
@@ -135,7 +135,8 @@ class Finder {
                 if (!within(own) && (of >= 0 || !made_here)) continue;
                 keeps = true;
                 if (made_here) rerun = std::max(rerun, position_[maker] - begin + 1);
-                // Autograd saves the inputs of `of` before it runs `of`. So the rerun can stop before `of`.
+                // `of` is the forward op of `op`. Autograd saves its inputs before it runs it, so the rerun
+                // of the region can stop before it.
                 if (within(own)) rerun = std::max(rerun, own - begin);
             }
             if (!keeps) continue;

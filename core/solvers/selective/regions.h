@@ -30,11 +30,11 @@ struct Region {
 };
 
 /// Returns the regions in the order of their first ops, parents before children. A module is no region if its
-/// ops are not consecutive, if it is called several times, if one of its ops may run only once (except for
-/// `only_counts`), if none of its ops would have to run again, or if a tensor that the module reads is
-/// overwritten. A list of modules is no region either, because it is never called. It is recognized by its
-/// children: all their names are numbers, and at least one child has modules of its own or many ops. Cost:
-/// linear, times the depth of the modules.
+/// ops are not consecutive, if it is called several times, if one of its ops may run only once (except ops
+/// for which `only_counts` is true), if none of its ops would have to run again, or if a tensor that the
+/// module reads is overwritten. A list of modules is no region either, because it is never called. It is
+/// recognized by its children: all their names are numbers, and at least one child has modules of its own or
+/// many ops. Cost: linear, times the depth of the modules.
 std::vector<Region> checkpoint_regions(const Graph& graph, const FlatGraph& flat);
 
 /// Returns, by op, whether its outputs can be saved. They can if the op is a forward op with outputs,

@@ -13,7 +13,7 @@ namespace rematlas {
 namespace {
 
 constexpr int kPrices = 6;        // rounds in which prices are raised, for each choice of regions
-constexpr int kMostNumbers = 12;  // `leave_some` tries this many counts of left-out regions, besides 0
+constexpr int kMostNumbers = 12;  // `leave_some` leaves out no region, then at most this many other counts
 constexpr std::int64_t kMostWork = 400'000'000;  // limit of `work_` while regions are varied: some seconds
 
 class Search {
@@ -186,8 +186,9 @@ class Search {
         offer(nothing_saved(chosen));
     }
 
-    /// Offers save sets in which none, some or all of the regions are not checkpointed. The regions whose
-    /// rerun takes the most time for the price of their bytes are left out first.
+    /// Offers save sets in which regions are left out, that is, not checkpointed: none at first, then more
+    /// and more, at last all. Regions whose rerun takes much time, compared with the price of their bytes,
+    /// are left out first.
     void leave_some(const std::vector<int>& chosen) {
         const CheckpointedStep base = play(graph_, flat_, regions_, nothing_saved(chosen));
         const std::vector<SaveItem> leave = items_to_leave(flat_, regions_, chosen, base);

@@ -1,16 +1,16 @@
 // Searches for save sets: which regions to checkpoint, and which ops to save in them.
 //
 // If the regions are fixed, saving the outputs of an op holds their bytes from the moment at which they would
-// die in the forward pass to the op's rerun. Saving them gains the time of this rerun, whatever else is
-// saved. So the best save set is the solution of a knapsack problem with a memory limit at each moment.
-// Leaving a region without checkpointing is also an item: it holds the bytes of all tensors of the region
-// that backward reads, and gains the time of the whole rerun.
+// otherwise die in the forward pass to the moment of the op's rerun. It gains the time of this rerun,
+// whatever else is saved. So the best save set is the solution of a knapsack problem with a memory limit at
+// each moment. Leaving a region without checkpointing is also an item: it holds the bytes of all tensors of
+// the region that backward reads, and gains the time of the whole rerun.
 //
 // If there are few choices, all are tried, and the answer is the best of its class. Otherwise the items are
 // taken in the order of their time divided by the price of their bytes. This is repeated with different
-// prices (bytes cost more at moments that were full before), with several numbers of regions that are not
-// checkpointed, and at each level of the tree of regions. Then the regions of the best answer are changed,
-// one at a time.
+// prices: bytes cost more at moments that were full before. It is also repeated at each level of the tree of
+// regions, first with all regions of the level checkpointed, then with fewer and fewer. Then the regions of
+// the best answer are changed, one at a time.
 #pragma once
 
 #include <cstdint>

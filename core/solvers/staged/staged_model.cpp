@@ -12,8 +12,8 @@ namespace {
 constexpr double kObjectiveOfStep = 1000, kBudgetInRows = 1000;
 constexpr std::size_t kMostOps = 600;
 
-/// Returns `room` rounded down to a multiple of the unit. No schedule can use the bytes beyond this multiple.
-/// If they counted, a library might accept the next multiple because of a rounding error.
+/// Returns `room` rounded down to a multiple of the unit. No schedule can use the bytes that are cut off.
+/// With them, a rounding error could make a library accept the next multiple.
 std::int64_t usable(std::int64_t room, std::int64_t unit) {
     return room > 0 ? room / unit * unit : room;
 }

@@ -17,7 +17,7 @@
 // - There are no variables for reruns that cost more than can be gained, for reruns that no later op needs,
 //   and for tensors that must be kept or cannot be kept.
 // The class of schedules: ops first run in the graph's order. Reruns of a stage are in that order too, each
-// at most once. An op does not run in a stage at whose beginning one of its outputs exists.
+// at most once. An op does not run in a stage if one of its outputs exists when the stage begins.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,8 @@ constexpr std::size_t kLargeProgramme = 120;
 /// The largest error of a bound that a library computes in doubles, as a share of the bound.
 constexpr double kBoundRounding = 1e-7;
 
-/// Bytes that are held besides the tensors of the graph. `before`: while the reruns of a stage run. `during`:
-/// while the stage's first run runs. `after`: the most between that run and the next stage.
+/// Bytes that are held in a stage in addition to the tensors of the graph. `before`: during the reruns of the
+/// stage. `during`: during its first run of an op. `after`: the most between that run and the next stage.
 struct StageBytes {
     std::int64_t before = 0, during = 0, after = 0;
 };

@@ -200,8 +200,8 @@ class CudaRuntime final : public DeviceRuntime {
         return found == workspaces_.end() ? 0 : found->second;
     }
     std::string product_workspace() const override {
-        constexpr std::int64_t least_of_a_library = 1 << 16;  // bytes; cuBLAS keeps more, and other libraries
-                                                              // keep less
+        constexpr std::int64_t least_of_a_library = 1 << 16;  // bytes; a workspace of cuBLAS is larger, all
+                                                              // other libraries together keep less
         if (library_workspace() >= least_of_a_library) return {};
         const char* const asked = std::getenv("CUBLAS_WORKSPACE_CONFIG");
         return asked ? asked : "unset";

@@ -23,7 +23,7 @@ ArenaMemory device_arena_memory(int device);
 /// Resets a peak of allocated bytes that only Rematlas uses; peaks in the statistics that the process reads
 /// do not change.
 void reset_measured_peak(int device);
-LooseBlocks large_blocks(int device);    ///< without `slack`
+LooseBlocks large_blocks(int device);    ///< does not set `slack`
 std::int64_t measured_peak(int device);  ///< peak in bytes since `reset_measured_peak`
 /// Returns the peak since the last call of this function, in bytes. `reset_measured_peak` does not change
 /// this peak.

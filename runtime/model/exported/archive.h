@@ -20,7 +20,7 @@ namespace rematlas::exported {
 /// be read.
 bool is_archive(std::shared_ptr<caffe2::serialize::ReadAdapterInterface> file);
 
-/// A tensor of the archive. The key in `StoredTensors` is its name in the program.
+/// A tensor of the archive. In `StoredTensors`, the key is the tensor's name in the program.
 struct StoredTensor {
     at::Tensor tensor;
     bool is_parameter = false;

@@ -71,7 +71,7 @@ struct Node {
 
 struct ForwardGraph {
     int value_count = 0;
-    std::vector<int> inputs;  ///< values of the inputs; `no_value` if the graph does not read an input
+    std::vector<int> inputs;  ///< values of the inputs; `no_value` for an input that the graph does not read
     std::vector<Node> nodes;
     std::vector<NodeInput> outputs;
 };

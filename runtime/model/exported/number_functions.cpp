@@ -102,8 +102,8 @@ IValue shift_right(const Arguments& of) {
     return whole(of[0]) >> std::min<std::int64_t>(shift_of(of[1]), 63);
 }
 
-/// Compares two numbers as Python does: a NaN is neither less than, equal to nor greater than a number. Integers
-/// are compared without floating point.
+/// Compares two numbers as Python does: a NaN is neither less than, nor equal to, nor greater than a number.
+/// Integers are compared without floating point.
 std::partial_ordering order(const Arguments& of) {
     if (both_whole(of)) return whole(of[0]) <=> whole(of[1]);
     return real(of[0]) <=> real(of[1]);

@@ -39,8 +39,8 @@ class Thrashing(torch.OutOfMemoryError):
 
     @staticmethod
     def is_told_by(error) -> bool:
-        """Says whether the error means thrashing. An op raises libtorch's OutOfMemoryError, which is made
-        from an error in C++, instead of this class, so the text decides."""
+        """Says whether the error means thrashing. An op fails in C++, so it raises libtorch's
+        OutOfMemoryError instead of this class. The text of the error shows whether it means thrashing."""
         return isinstance(error, torch.OutOfMemoryError) and str(error).startswith(
             "rematlas: eviction thrashes"
         )

@@ -17,9 +17,9 @@ class Plan:
 
     @classmethod
     def read(cls, path):
-        """Reads a plan file, or a schedule file with its graph file beside it. Raises ValueError if the
-        schedule does not pass the check, or if the file is neither of the two, and OSError if it cannot be
-        opened."""
+        """Reads a plan file, or a schedule file with its graph file beside it. Raises OSError if the file
+        cannot be opened. Raises ValueError if it is neither a plan nor a schedule, or if the schedule does
+        not pass the check."""
         with open(path, "rb"):  # raises the OSError if the file cannot be opened
             pass
         try:

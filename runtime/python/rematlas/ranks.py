@@ -65,8 +65,8 @@ def digest(plan) -> str:
 
 
 def key_of(number, module) -> str:
-    """Returns a key for the plans of a module. It is the same on all ranks that train a module with the same
-    parameters, and another one for each stage of a pipeline. `number`: the position of the module among the
+    """Returns a key for the plans of a module. Ranks that train a module with the same parameters have the
+    same key; the stages of a pipeline have different keys. `number`: the position of the module among the
     planned modules of the process."""
     named = [(name, *facts_of(parameter)) for name, parameter in module.named_parameters()]
     return f"rematlas/modules/{number}/{hashlib.sha256(json.dumps(named).encode()).hexdigest()}"

@@ -44,7 +44,8 @@ class PlanInfo:
 
     - `inputs`: the types and shapes of the call's tensors, as texts
     - `ops`: the number of ops of the step
-    - `budget_bytes`, `peak_bytes`: the bytes of the budget that the step may take, and its predicted peak
+    - `budget_bytes`, `peak_bytes`: the bytes that the budget leaves to the step, and the step's predicted
+      peak
     - `measured_peak_bytes`: the largest measured peak of a compared step; None if none was measured
     - `at_most`: whether the measured peak is below the predicted one
     - `whole_peak_bytes`, `resident_bytes`: the peak without recomputation, and the resident bytes in it
@@ -61,7 +62,8 @@ class PlanInfo:
     - `solver`: the name of the solver
     - `compared`: the number of steps in which the plan was compared with the original
     - `last`: figures of the last step that the plan ran, by name
-    - `loss_head`: bytes of head and loss in the peak, and in chunks of tokens; None if chunks save few
+    - `loss_head`: bytes of head and loss in the peak, and their bytes in chunks; None if chunks save few
+      bytes
 
     Unknown values are None.
     """

@@ -19,7 +19,7 @@ import tempfile
 from . import builds
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "source.tar.xz"  # see resources/wheel/build.sh
-FILES_AT_A_TIME = 6  # files that are compiled as one: they share libtorch's headers, which take most time
+FILES_AT_A_TIME = 6  # files compiled as one, because reading libtorch's headers takes most of the time
 BYTES_OF_COMPILER = 2 << 30
 OPTIONS = ("-std=c++20", "-O3", "-DNDEBUG", "-fPIC", "-w")
 LINKING = ("-Wl,--as-needed", "-Wl,--allow-shlib-undefined", "-Wl,-s")

@@ -686,7 +686,7 @@ TEST_F(CommandLine, maxbatch_names_the_flag_that_is_wrong) {
     expect_error(run(copies + "--device-profile nowhere"), 2, "--device-profile: ");
 #if REMATLAS_HAS_RUNTIME
     expect_error(run("maxbatch " + file("m.pt") + " --input 'f32[B,4]' --budget 1GiB"), 2, "batch 2: ");
-    // This profile has only links. So the capture does not use it, and fails because of the model's file.
+    // The profile pcie4 has only links, so the capture ignores it. The capture fails because of m.pt.
     expect_error(run(copies + "--device-profile pcie4"), 2, "m.pt");
 #else
     expect_error(run("maxbatch m.pt --input 'f32[B,4]' --budget 1GiB"), 2, "rematlas-runtime");

@@ -1,5 +1,5 @@
-// Tests the lines to paste that `rematlas export` prints, by running them. Lines for Python are run only if
-// Python is installed.
+// Runs the lines that `rematlas export` prints for users to paste. Lines for Python are run only if Python is
+// installed.
 #include <filesystem>
 
 #include "tests/app/cli/command_line.h"
@@ -34,7 +34,7 @@ class ExportLines : public CommandLine {
         return {};
     }
 
-    /// Runs the text as if it were pasted into a shell that finds the program.
+    /// Runs the text as if it were pasted into a shell. The program's folder is in the shell's PATH.
     Ran paste(const std::string& text) {
         std::ofstream(file("pasted")) << text;
         const std::string folder = std::filesystem::path(REMATLAS_PROGRAM).parent_path().string();

@@ -1,4 +1,4 @@
-// Tests `inspect` on the steps of a training run.
+// Tests `inspect` on run files, which have one line for each step of a training.
 #include "core/base/files.h"
 #include "tests/app/cli/command_line.h"
 

@@ -1,5 +1,5 @@
-// Tests the window for users who have no mouse or cannot see it: accessible names, keys, tables, the command
-// palette, messages.
+// Tests the window for users who have no mouse or cannot see the screen: accessible names, keys, tables, the
+// command palette, messages.
 #include <gtest/gtest.h>
 
 #include <QAbstractButton>
@@ -63,7 +63,7 @@ class Access : public Windows {
     }
 };
 
-/// Returns the accessible name of the widget, which a screen reader says.
+/// Returns the name that a screen reader says for the widget.
 QString spoken(QWidget* widget) {
     QAccessibleInterface* face = QAccessible::queryAccessibleInterface(widget);
     return face ? face->text(QAccessible::Name) : QString();

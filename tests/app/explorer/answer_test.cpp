@@ -24,7 +24,7 @@ Bound proven(double overhead, ScheduleClass over = ScheduleClass::any_order) {
     return {.overhead = overhead, .over = over};
 }
 
-/// Holds a graph with plans, and answers questions about the graph.
+/// A graph with plans. Answers questions about the graph; a question is a budget with its copies and pins.
 class Asked {
   public:
     explicit Asked(GraphPtr graph) : graph_(std::move(graph)), known_(graph_->graph) {}

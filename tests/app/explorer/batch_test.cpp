@@ -1,4 +1,4 @@
-// Tests questions about other batch sizes. Instead of the runtime, a shell script captures the model.
+// Tests the window's search for the largest batch size. A shell script stands in for the runtime.
 #include <QFile>
 #include <QLabel>
 #include <QLineEdit>
@@ -16,11 +16,11 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr int largest_known = 64;  ///< the largest batch size that the stand-in has a graph for
+constexpr int largest_known = 64;  ///< the largest batch size for which there is a graph
 constexpr std::int64_t example = 1 << 20;
 
-/// A chain whose tensors grow with the batch size. The stand-in for the script copies the graph for
-/// the batch size in its arguments.
+/// A chain whose tensors grow with the batch size. There is a graph file for each batch size. To capture, the
+/// shell script copies the file for the batch size in its arguments.
 class Batches : public Windows {
   protected:
     void SetUp() override {

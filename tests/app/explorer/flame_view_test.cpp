@@ -66,8 +66,8 @@ class Flames : public Windows {
     void press(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) {
         QTest::keyClick(&flame(), key, modifiers);
     }
-    /// Returns the index of the module's first box that is not a single run; -1 if there is none. This box is
-    /// in the forward pass.
+    /// Returns the index of the module's first box that is not a single run; -1 if there is none. The boxes
+    /// of the forward pass come first.
     int box_of_module(const std::string& module) {
         for (std::size_t i = 0; i < data().boxes.size(); ++i)
             if (module_of(data(), session().graph()->graph, data().boxes[i]) == module &&

@@ -103,7 +103,7 @@ TEST_F(FollowedRuns, keep_the_part_that_is_looked_at_and_follow_the_end) {
     ASSERT_TRUE(eventually([&] { return followed->steps().rowCount() == 150; }));
     EXPECT_DOUBLE_EQ(view.from(), from);
     EXPECT_DOUBLE_EQ(view.to(), to);
-    // If the view shows the last steps, it must also show new steps.
+    // A view that shows the last step must also show the steps that are added later.
     view.set_cursor(149);
     for (int i = 0; i < 40; ++i) QTest::keyClick(&view, Qt::Key_Minus);
     QTest::keyClick(&view, Qt::Key_Home);

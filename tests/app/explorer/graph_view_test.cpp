@@ -86,8 +86,9 @@ TEST_F(GraphViews, TheBlockUnderThePointerAndTheSelectedOneAreMadeReadyToExpand)
     const auto run = std::find_if(items.begin(), items.end(), [](const auto& i) { return !i.run.empty(); });
     ASSERT_NE(run, items.end());
     const std::vector<BlockId> blocks = run->run;
-    session.ladder.expand_block(blocks.front());  // shows the blocks one by one; there are more blocks than
-                                                  // ladders that are made ahead
+    // Shows the blocks one by one. There are so many blocks that the background work does not lay out all of
+    // them in advance.
+    session.ladder.expand_block(blocks.front());
     ASSERT_TRUE(eventually(settled));
     view.fit_all();
     const auto is_ready = [&](BlockId block) {

@@ -85,7 +85,7 @@ class FoldedLadders : public Ladders {
         const OpId first = graph->facts[layer(*graph, number)].first;
         return controller.ladder()->view.items[controller.ladder()->item_of[first]];
     }
-    /// Returns all blocks that are in the same item as the layer.
+    /// Returns all blocks that share an item with layer `number`.
     std::vector<BlockId> shown_with(int number) const { return item_of_layer(number).run; }
 };
 

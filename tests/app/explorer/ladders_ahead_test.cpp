@@ -44,8 +44,8 @@ class LookAhead : public testing::Test {
         ASSERT_TRUE(eventually([&] { return !controller.ahead().running(); }));
         ASSERT_GT(made_ahead, 0);
     }
-    /// Returns the collapsed block outside of the backward pass that has the most ops. If several blocks have
-    /// equally many, returns the first of them.
+    /// Of the collapsed blocks outside of the backward pass, returns the one with the most ops. If several
+    /// blocks have equally many, returns the first of them.
     BlockId largest() const {
         const BlockViewItem* most = nullptr;
         for (const BlockViewItem& item : controller.ladder()->view.items) {
@@ -135,7 +135,7 @@ TEST_F(LookAhead, TheBlockThatIsExpectedIsMadeAheadToo) {
         if (!item.run.empty() && item.phase != Phase::backward)
             run = item.run.front(), last = item.run.back();
     ASSERT_TRUE(run.valid());
-    expand(run);  // shows the blocks one by one: more blocks than ladders are made ahead
+    expand(run);  // shows the blocks one by one; there are more of them than ladders are made in advance
     ASSERT_TRUE(eventually([&] { return !controller.ahead().running(); }));
     const int before = made_ahead;
     controller.expect(last);

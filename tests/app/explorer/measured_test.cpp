@@ -1,5 +1,5 @@
-// Tests the window for a measurement of memory by torch: the table of the memory that is alive at the cursor,
-// the plan drawn over the measurement, and files that cannot be read.
+// Tests the window that shows memory as torch measured it: the table of the memory that is alive at the
+// cursor, the plan drawn over the measurement, and files that cannot be read.
 #include <gtest/gtest.h>
 
 #include <QImage>

@@ -1,5 +1,5 @@
-// Tests how the window recognizes files that users take for models, and its messages about these files. The
-// archives here are not compressed, like those that PyTorch writes.
+// Tests how the window recognizes files that users take for models, and its messages about these files. Like
+// the archives that PyTorch writes, the archives here are not compressed.
 #include "app/explorer/files/model_file.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Tests that all places of the window give the same answer to a question.
+// Tests that all places of the window give the same answer for the same budget, copies and pins.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Tests the file dialog of Open when it is used by keys only.
+// Tests the file dialog of the menu item Open when it is used by keys only.
 #include <QApplication>
 #include <QDir>
 #include <QFileDialog>
@@ -21,8 +21,8 @@ class OpenByKeys : public Windows {
         window->activateWindow();
     }
     void TearDown() override { qputenv("HOME", home); }
-    /// Types a path into the dialog of Open, and then presses Enter. `selected`: a folder that is selected in
-    /// the dialog's list before Enter is pressed.
+    /// Types a path into the dialog, and then presses Enter. `selected`: a folder that is selected in the
+    /// dialog's list before Enter is pressed.
     void type(const QString& path, const QString& selected = {}) {
         QTimer::singleShot(0, window.get(), [path, selected] {
             QPointer<QFileDialog> dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
@@ -63,8 +63,8 @@ TEST_F(OpenByKeys, AnAbsolutePathUnderTheHomeFolderIsOpened) {
     }
 }
 
-/// While a path is typed, Qt selects the folders of this path. If the text field loses the focus meanwhile,
-/// one of these folders stays selected.
+/// While a path is typed, Qt selects the folders of this path in the list, one after the other. If the text
+/// field loses the focus too early, one of these folders stays selected.
 TEST_F(OpenByKeys, AFolderOnTheWayThatStaysSelectedDoesNotTakeThePlaceOfThePath) {
     QDir(folder.path()).mkpath("models");
     const QString graph = write_chain(folder, 4, "models/chain");

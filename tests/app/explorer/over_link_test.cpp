@@ -1,5 +1,5 @@
-// Tests the times that a plan with copies takes with its own link and with another link, and the waits of the
-// plan's ops.
+// Tests the time that a plan with copies takes if its copies go over its own link or over another link, and
+// the waits of the plan's ops.
 #include "app/explorer/loaded/over_link.h"
 
 #include <gtest/gtest.h>

@@ -137,7 +137,8 @@ TEST_F(Journals, WhatCouldNotBeWrittenIsWrittenWhenItCanBe) {
     EXPECT_EQ(again.count(), 1);
 }
 
-/// Adds a copy of the line of `plan(1)` in which `field` has the JSON text `value`.
+/// Appends a changed copy of the first plan's line to the journal. In the copy, `field` has the JSON text
+/// `value`.
 void add_changed_line(const std::filesystem::path& path, const char* field, const std::string& value) {
     const std::string text = *read_file(path);
     nlohmann::json line = nlohmann::json::parse(text.substr(text.find("\n{") + 1));

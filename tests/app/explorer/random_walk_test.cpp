@@ -1,6 +1,6 @@
 // Plays a user who clicks, types, drags and turns the wheel at random places. The program must not crash, and
-// all its places must give the same answer to a question. REMATLAS_EVENTS sets the number of events for each
-// graph, and REMATLAS_SEED the seed of the random choices.
+// all places of the window must show the same numbers (one_figure.h). REMATLAS_EVENTS sets the number of
+// events for each graph, and REMATLAS_SEED the seed of the random choices.
 #include <gtest/gtest.h>
 
 #include <QAbstractButton>

@@ -255,7 +255,7 @@ TEST(SamePictures, TheTradeOff) {
     });
 }
 
-/// Lays out the items in two columns, with arrows between them.
+/// Lays out the items in a simple grid of two columns, and draws the edges as arrows.
 Layout one_column(const BlockView& view) {
     Layout layout;
     const std::vector<Size> sizes = item_sizes(view, qt_ruler());

@@ -93,7 +93,7 @@ TEST(Screenshot, AGraphLargerThanTheMemoryEndsWithALine) {
     const QString graph = folder.filePath("large.graph.json");
     QFile file(graph);
     ASSERT_TRUE(file.open(QIODevice::WriteOnly));
-    ASSERT_TRUE(file.resize(qint64{3} << 30));  // the file has no content, so it takes no space on the disk
+    ASSERT_TRUE(file.resize(qint64{3} << 30));  // the file is sparse: it takes no space on the disk
     QProcess process;
     process.start("sh", {"-c", "ulimit -v 2000000; exec \"$0\" \"$1\" --screenshot \"$2\"", REMATLAS_EXPLORER,
                          graph, folder.filePath("none.png")});

@@ -1,5 +1,5 @@
-// Tests the window when users change to another plan or question: which settings it takes over, keeps or
-// forgets, and its messages.
+// Tests the window when users change to another plan or to other settings: which settings the window takes
+// over, keeps or forgets, and its messages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

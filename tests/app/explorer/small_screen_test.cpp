@@ -1,5 +1,5 @@
-// Tests the window at 800x600 pixels: at its first start, and at a second start with the settings that were
-// stored.
+// Tests the window at 800x600 pixels: at its first start, and at a second start with the settings that the
+// first one stored.
 #include <QAbstractButton>
 #include <QApplication>
 #include <QHeaderView>
@@ -89,7 +89,7 @@ TEST_F(SmallScreen, NothingThatTellsTheCostIsCutOff) {
     }
 }
 
-/// Returns the buttons of a window that show no text, picture or arrow, and the tabs that show no text.
+/// Returns the window's buttons without text, picture or arrow, and its tabs without text.
 QStringList empty_buttons(const QWidget& window) {
     QStringList empty;
     for (const QAbstractButton* button : window.findChildren<QAbstractButton*>()) {
@@ -110,7 +110,7 @@ QStringList empty_buttons(const QWidget& window) {
     return empty;
 }
 
-/// Returns the tab bars of docks that are cut off or covered, or that cut off the titles of their tabs.
+/// Returns the tab bars that are cut off, that are covered, or that cut off the titles of their tabs.
 QStringList cut_tab_bars(const MainWindow& window) {
     QStringList cut;
     for (const QTabBar* bar : window.findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {

@@ -83,7 +83,7 @@ TEST_F(Windows, ExplainsABudgetThatNothingFits) {
     EXPECT_TRUE(child<QPushButton>("solve")->isVisible()) << "one can try again";
 }
 
-/// Writes a step whose tensors are so large that a copy of one takes some milliseconds.
+/// Writes a step whose tensors are so large that copying one of them takes some milliseconds.
 QString write_heavy_chain(const QTemporaryDir& folder, const QString& name) {
     return write_chain(folder, 12, name, Bytes(16 << 20), Nanoseconds(1'600'000));
 }

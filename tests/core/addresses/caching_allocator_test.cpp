@@ -132,7 +132,7 @@ class NaiveAllocator {
     std::int64_t next_ = 0, base_[2] = {0, 0};
 };
 
-/// Returns a random size near a limit at which the rules change.
+/// Returns a random size near a limit at which the allocator's rules change.
 std::int64_t random_size(std::mt19937_64& random) {
     const std::int64_t around[] = {1, 512, 100 * KiB, MiB, 3 * MiB, 10 * MiB, 40 * MiB};
     const std::int64_t middle = around[random() % 7];

@@ -54,7 +54,7 @@ TEST(EjectionSearch, spends_what_it_may_and_ends_when_nothing_is_gained_any_more
         lower_by_ejection(blocks, 0, {.seed = 1, .effort = effort, .patience = patience}, packing, spent);
         return std::pair(spent - 1000, packing.top);
     };
-    const std::int64_t a_move = 20 * 200;  // one move compares fewer ends of blocks
+    const std::int64_t a_move = 20 * 200;  // more than a single move can spend
     const auto [brief, high] = spend(100'000, 1'000'000);
     EXPECT_GE(brief, 100'000);
     EXPECT_LT(brief, 100'000 + a_move);

@@ -52,7 +52,8 @@ TEST(RequestPlan, whoever_may_still_lie_in_the_place_of_a_request_is_named_befor
         const std::vector<Request> requests = random_requests(seed, 60);
         const RequestPlan plan = plan_requests(requests, {.effort = 20'000});
         for (std::size_t late = 0; late < requests.size(); ++late) {
-            // The chains of `before` must lead to all earlier requests that had some of the same bytes.
+            // `before` names requests, whose `before` names further requests, and so on. These must include
+            // all earlier requests that had some of the same bytes.
             std::set<std::int32_t> reached, open(plan.before[late].begin(), plan.before[late].end());
             while (!open.empty()) {
                 const std::int32_t at = *open.begin();

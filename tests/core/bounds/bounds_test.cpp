@@ -15,11 +15,12 @@
 namespace rematlas {
 namespace {
 
-/// Measures which share of the cost of recomputation the bounds prove. Tests require a share that is only a
-/// little below the share proven today.
+/// Measures how near the bounds are to the optimum: 0 if a bound counts only one run of each required op, 1
+/// if it is the optimum. The limits in the tests are only a little below the values of today.
 struct Proven {
     int cases = 0;     ///< budgets at which the optimum reruns some op
-    double share = 0;  ///< sum of (bound - required runs) / (optimum - required runs)
+    double share = 0;  ///< sum over the cases of (bound - required) / (optimum - required), as times;
+                       ///< `required` is the time of one run of each required op
     double mean() const { return cases == 0 ? 0 : share / cases; }
 };
 

@@ -57,8 +57,9 @@ int for_each_case(const Graph& graph, const Visit& visit) {
     return cases;
 }
 
-/// The share of the cost of recomputation that the bounds prove. Tests require a share that is only a little
-/// below the share proven today. So they fail if a relaxation has lost a row.
+/// Measures how near the bounds are to the optimum: 0 if a bound counts only one run of each required op, 1
+/// if it is the optimum. The limits in the tests are only a little below the values of today. So the tests
+/// fail if a relaxation lacks a constraint.
 struct ShareProven {
     int cases = 0;
     double share = 0;

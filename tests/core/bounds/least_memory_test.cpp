@@ -62,8 +62,8 @@ TEST(LeastMemory, of_the_small_graph_is_that_of_its_best_schedule) {
 }
 
 /// Two results of 7 bytes, each made from a wide tensor of 100 bytes. While the second result is made, the
-/// first must be held. Otherwise the first would have to be made again later, and a wide tensor would then
-/// exist besides the second.
+/// first must be held. Otherwise the first would have to be made again later, while the second is held, and
+/// its wide tensor would take the same memory.
 TEST(LeastMemory, holds_results_that_ops_before_make) {
     Graph graph;
     graph.name = "results";

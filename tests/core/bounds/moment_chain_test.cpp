@@ -104,8 +104,9 @@ TEST(MomentChain, of_so_many_at_most_is_a_part_of_the_chain_with_the_fullest) {
     }
 }
 
-/// The order of ops decides the windows of an op. `first` is the window after the last moment that is an
-/// ancestor of the op. `last` is the window that ends with the first moment that is the op or a descendant.
+/// The windows in which an op may run follow from its ancestors and descendants. `first` is the window after
+/// the last moment that is an ancestor of the op. `last` is the window that ends with the first moment that
+/// is the op itself or a descendant.
 TEST(MomentChain, windows_hold_what_the_order_of_ops_decides) {
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
         const FlatGraph flat = random_flat(seed);

@@ -41,8 +41,8 @@ class Enumeration {
         for (int t : needed_) add_maker(t);
     }
 
-    /// Returns the least extra time after the moment if ways may be mixed: the value of the lower hull of all
-    /// ways at the available bytes.
+    /// Returns the least extra time after the moment if two sets of reruns may be mixed in any ratio: the
+    /// value of the lower convex hull of all ways at the available bytes.
     double extra_time(std::int64_t budget) const {
         if (held_ > budget) return kImpossible;
         const std::vector<Way> ways = all_ways();
@@ -158,8 +158,8 @@ bool near(double a, double b) {
 }
 
 /// Compares the bound that the code finds with the best bound over all moments. `share` is the sum of the
-/// ratios of the two bounds, each without the time of the required runs. If the best bound is infinite, or
-/// only this time, it is not compared.
+/// ratios of the two bounds, after the time of the required runs is subtracted from each. Not compared are
+/// cases in which the best bound is infinite, or is only the time of the required runs.
 struct Found {
     int compared = 0, impossible = 0;
     double share = 0;
@@ -203,8 +203,8 @@ TEST(OneMomentBound, of_the_fullest_moment_is_the_optimum_of_its_relaxation) {
     }
     EXPECT_GT(found.compared, 300);
     EXPECT_GT(found.impossible, 50);
-    // The code tries a moment at its own best price only if the moment is promising at the best price so far.
-    // So it can miss the best bound.
+    // The code searches for the best price of a byte (one_moment.h) only at moments that are promising at the
+    // best price so far. So it can miss the best bound.
     EXPECT_GT(found.share / found.compared, 0.94);
 }
 

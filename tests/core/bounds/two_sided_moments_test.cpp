@@ -39,7 +39,8 @@ Device device_with(double to_host, double to_device) {
             .links = {.to_host_bytes_per_second = to_host, .to_device_bytes_per_second = to_device}};
 }
 
-/// Measures which share of the least time beyond the required runs is proven.
+/// Measures how near the bounds are to the least time: 0 if a bound counts only one run of each required op,
+/// 1 if it is the least time.
 struct ProvenWithCopies {
     int cases = 0, met = 0, faster_with_copies = 0, slower_than_runs = 0;
     double share = 0;

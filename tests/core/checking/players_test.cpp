@@ -25,8 +25,8 @@ bool of_residents(const std::string& violation) {
            violation.find("next step") != std::string::npos;
 }
 
-/// Says whether the simulator must find this violation, too. The simulator checks the end only of cyclic
-/// schedules, and there only the residents.
+/// Says whether the simulator must find this violation, too. The simulator checks the end of a schedule only
+/// if the schedule is cyclic, and then checks only the residents.
 bool seen_by_the_simulator(const std::string& violation, bool cyclic) {
     return !at_the_end(violation) || (cyclic && of_residents(violation));
 }

@@ -27,8 +27,8 @@ class Plain {
         return sum;
     }
 
-    /// Returns the evicted storages that can be reached through evicted storages: upwards, downwards, or
-    /// along any edge.
+    /// Returns the evicted storages to which a path of evicted storages leads from the storage `from`. `up`,
+    /// `down`: whether the path may go to inputs, and to outputs.
     std::set<int> reachable(int from, const std::set<int>& evicted, bool up, bool down) const {
         std::set<int> found, open{from};
         while (!open.empty()) {

@@ -1,4 +1,4 @@
-// Compares the blocks into which training steps are divided with recorded blocks: see recorded.h.
+// Divides training steps into blocks, and compares the blocks with recorded ones: see recorded.h.
 #include <gtest/gtest.h>
 
 #include "core/base/files.h"

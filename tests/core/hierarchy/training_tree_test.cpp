@@ -26,8 +26,8 @@ std::vector<Graph> graphs() {
     return all;
 }
 
-/// Returns the forward parts in order, followed by the backward parts in reverse order, from the blocks
-/// without children.
+/// Returns the forward ops in order, and then the backward ops of all blocks without children. The last block
+/// comes first.
 RunSequence nested_order(const TrainingTree& tree) {
     RunSequence runs = tree.forward;
     for (std::size_t b = tree.blocks.size(); b-- > 0;)

@@ -12,8 +12,8 @@
 namespace rematlas {
 namespace {
 
-/// Returns a random model: integer columns with lower limits from -2 to 0 and upper limits from 1 to 3, some
-/// of them fixed, and rows with one limit, two limits or an equality.
+/// Returns a random model. Its columns are integers with lower limits from -2 to 0 and upper limits from 1 to
+/// 3; some columns are fixed to their lower limits. Its rows have one limit, two limits or an equality.
 MilpModel random_model(std::mt19937& random) {
     const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
     MilpModel model;

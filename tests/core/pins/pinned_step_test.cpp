@@ -94,7 +94,8 @@ TEST(PinnedStep, WhatIsReadFromBeforeTheLossIsMadeAgainForOpsThatAreNotPinnedToo
     const Result<PinnedStep> step = pinned_step(graph, {{"a", PinKind::recompute}});
     ASSERT_TRUE(step);
     ASSERT_EQ(step->graph.ops.size(), 6u);
-    // Runs `a`, `b` and the loss, then `b` again from the first `a`, then the copy of `a`, and the backward.
+    // Runs `a`, `b` and the loss; then `b` again, which still reads the first `a`; then the op that makes the
+    // copy of `a`; then the backward.
     const RunSequence runs = on_original(*step, flat, RunSequence{0, 1, 2, 1, 3, 4, 5}, Bytes(1000));
     EXPECT_TRUE(makes_again(step->pinned, flat, runs));
     EXPECT_THAT(broken_pins(graph, lower(flat, runs), {{"a", PinKind::recompute}}), testing::IsEmpty());

@@ -1,4 +1,5 @@
-// Tests the lines to paste that use an exported file. tests/app/cli and tests/runtime/python run these lines.
+// Tests the lines that users can paste to use an exported file. tests/app/cli and tests/runtime/python run
+// these lines.
 #include "core/planning/lines_to_paste.h"
 
 #include <gmock/gmock.h>

@@ -214,8 +214,8 @@ TEST(Pins, StandBesideCopiesToTheHost) {
     EXPECT_GT(compared, 3);
 }
 
-/// For copies, a tensor that is made before the loss and the tensor that replaces it after the loss count as
-/// one tensor.
+/// A pinned tensor that is made before the loss is replaced by another tensor after the loss. When copies to
+/// the host are planned, the two count as one tensor.
 TEST(Pins, ABlockIsRecomputedBesideCopies) {
     Graph graph = gpt_graph({.layers = 2});
     graph.device = Device{.name = "d",

@@ -27,7 +27,8 @@ struct TimedState {
     std::int64_t to_host = 0, to_device = 0, host_ops = 0;  ///< times until the queues are free
     std::array<std::int32_t, 12> arrives{}, on_host{};      ///< per tensor: time until the copy has arrived
     std::array<std::int32_t, 12> used_there{},
-        new_there{};  ///< per tensor: time until host ops that read it, or that write it, are done
+        new_there{};  ///< per tensor: time until the host ops that read it are done; the same for host ops
+                      ///< that write it
     auto operator<=>(const TimedState&) const = default;
 
     TimedState later(std::int64_t time) const {
@@ -83,8 +84,8 @@ class TimedSearch {
     /// negative time of the state, and the state. Of entries with equal bounds, the latest state comes first.
     using Entry = std::tuple<std::int64_t, std::int64_t, TimedState>;
 
-    /// Returns all choices of homes for residents: device, host, or both. A choice has the residents on the
-    /// device and the residents on the host.
+    /// Returns all choices of homes for residents: device, host, or both. A choice is a pair of sets: the
+    /// residents with a home on the device, and those with a home on the host.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> all_homes() const {
         std::vector<std::pair<std::uint32_t, std::uint32_t>> homes{{0, 0}};
         for (TensorId t : graph_.tensors.ids()) {

@@ -15,8 +15,8 @@ struct QueuedState {
     std::uint32_t device = 0, done = 0;           ///< sets: tensors on the device, ops that have run
     std::uint32_t unused = 0;                     ///< tensors that no op has read since their last run
     std::array<std::int32_t, 2> queues{};         ///< times until the queues are idle
-    std::array<std::int32_t, 16> made{}, read{};  ///< per tensor: time until the collectives that make it, or
-                                                  ///< that read it, are done
+    std::array<std::int32_t, 16> made{}, read{};  ///< per tensor: time until the collective that makes it is
+                                                  ///< done; the same for collectives that read it
     bool is_over = false;
     auto operator<=>(const QueuedState&) const = default;
 

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::int64_t kLaunch = 2'000;  // ns
 
-/// A forward op with the facts that its backward needs: the tensors that the gradients read, and the costs.
+/// A forward op, with everything that is needed to add its backward ops: the tensors that they read, and
+/// their costs.
 struct Recorded {
     OpId op;
     std::vector<TensorId> data;   ///< inputs that get a gradient

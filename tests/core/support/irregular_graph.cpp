@@ -119,7 +119,7 @@ class IrregularBuilder {
         gradients_[input] = sum;
     }
 
-    // Adds the weight gradient of the first op, for which the whole backward is needed.
+    // Adds the weight gradient of the first op. To compute it, the whole backward must run.
     void finish(TensorId gradient) {
         const TensorId first = tensor("dw0", kWeightBytes, TensorKind::gradient);
         op("dw0", Phase::backward, {made_[0], gradient}, first, kShortest);

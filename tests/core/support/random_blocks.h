@@ -10,8 +10,8 @@
 
 namespace rematlas {
 
-/// Returns blocks with random lifetimes. If `parts` is above one, the width of a block changes during its
-/// life.
+/// Returns blocks with random lifetimes. Each block has up to `parts` segments of different widths, which can
+/// have gaps between them.
 inline MemoryBlocks random_blocks(std::mt19937& random, int count, int moments, int widest, int parts) {
     const auto below = [&](int n) { return static_cast<std::int32_t>(random() % static_cast<unsigned>(n)); };
     MemoryBlocks blocks;

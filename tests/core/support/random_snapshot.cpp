@@ -21,7 +21,7 @@ struct SimSegment {
     std::vector<SimBlock> blocks;
 };
 
-/// The beginning or the end of an allocation, for the expected values.
+/// The beginning or the end of an allocation. The expected values are computed from these changes.
 struct SimChange {
     std::int64_t address = 0, bytes = 0;  ///< negative bytes: the allocation ends
     int place = 0;
@@ -196,8 +196,8 @@ class SimAllocator {
         }
     }
 
-    /// Returns the bytes by place at the moment. A block that began before the recorded events has a known
-    /// place only if it still exists at the end.
+    /// Returns for each place the bytes that are allocated at `moment`. The snapshot has the changes from
+    /// `begin` on. A block that began earlier has a known place only if it still exists at the end.
     std::map<std::string, std::int64_t> alive_by_place(std::size_t moment, std::size_t begin) const {
         std::map<std::int64_t, std::pair<SimChange, std::size_t>> alive;  // address -> (allocation, its index
                                                                           // among the changes)

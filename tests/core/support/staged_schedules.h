@@ -19,7 +19,7 @@ constexpr std::int64_t kNoStagedSchedule = std::numeric_limits<std::int64_t>::ma
 std::int64_t staged_optimum(const FlatGraph& graph, std::int64_t budget);
 std::int64_t staged_least_peak(const FlatGraph& graph, std::int64_t most_time);
 
-/// Returns a random graph; most of them are small enough for the functions above.
+/// Returns a random graph. Most of these graphs are small enough for the functions above.
 Graph graph_to_enumerate(std::uint64_t seed);
 
 }  // namespace rematlas

@@ -1,4 +1,5 @@
-"""Names that the examples of single headers of app, without the explorer, use without defining them."""
+"""Names that examples of single headers of app use without defining them. explorer.py has those of the
+explorer."""
 
 from example_names.declarations import values
 

@@ -53,7 +53,7 @@ void print(const std::string& text);
 extern const Graph graph;
 extern const FlatGraph flat;
 extern const Problem problem;
-/// A number of bytes, for functions that take `Bytes` and for functions that take an integer.
+/// A number of bytes. Examples can pass it to functions that take `Bytes` or an integer.
 struct Amount {
     operator Bytes() const;
     operator std::int64_t() const;

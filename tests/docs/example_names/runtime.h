@@ -17,7 +17,7 @@
 
 namespace rematlas::example_names {
 
-/// A device, for functions that take a `DeviceRuntime` and for functions that take a `c10::Device`.
+/// A device. Examples can pass it to functions that take a `DeviceRuntime` or a `c10::Device`.
 struct AnyDevice {
     DeviceRuntime& operator*() const;
     operator DeviceRuntime&() const;

@@ -242,7 +242,7 @@ def falcon():
 
 @entry("mamba")
 def mamba():
-    """The scan over the words is a loop of small ops if the special kernel is not installed."""
+    """The scan over the words is a loop of small ops, unless a kernel for it is installed."""
     config = transformers.MambaConfig(
         vocab_size=VOCABULARY,
         hidden_size=32,

@@ -134,8 +134,8 @@ def wasserstein_clipped():
 
 @situation("wasserstein_with_penalty")
 def wasserstein_with_penalty():
-    """WGAN-GP. The norm of the critic's gradient between real and fake images is part of its loss. For
-    this forward of the critic, the original runs instead of the plan."""
+    """WGAN-GP. The critic's loss has a penalty: the critic runs on mixtures of real and fake images, where
+    the norm of its gradient should be 1. On the mixtures the original runs the critic, not the plan."""
 
     def step(g, d, optimizers, real, noise):
         fake = g(noise).detach()

@@ -299,7 +299,7 @@ def last_batch_is_smaller():
 
 @situation("validation_after_each_epoch")
 def validation_after_each_epoch():
-    """After every third step the model is evaluated without a graph, and the best weights are kept."""
+    """After every third step the model is evaluated without autograd, and the best weights are kept."""
     model = convolutions(dropout=0.2)
     optimizer = adamw(model)
     best = {"loss": math.inf, "weights": None}

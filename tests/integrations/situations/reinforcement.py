@@ -14,7 +14,8 @@ from situations.networks import adamw, gpt2, llama, minimize, perceptron
 
 @situation("deep_q_network")
 def deep_q_network():
-    """DQN as in PyTorch's tutorial: actions without a graph, a replay memory, and a slow target network."""
+    """DQN as in PyTorch's tutorial: actions are chosen without autograd. There are a replay memory and a slow
+    target network."""
     policy = perceptron(32, 128, 128, 128, 4)
     target = copy.deepcopy(policy).requires_grad_(False)
     optimizer = torch.optim.AdamW(policy.parameters(), lr=1e-3, amsgrad=True)
@@ -54,7 +55,7 @@ class ActorCritic(nn.Module):
 
 @situation("proximal_policy")
 def proximal_policy():
-    """PPO: a rollout without a graph, then two epochs of shuffled minibatches."""
+    """PPO: a rollout without autograd, then two epochs of shuffled minibatches."""
     model = ActorCritic()
     optimizer = adamw(model)
 
@@ -188,7 +189,8 @@ def direct_preferences():
 
 @situation("grouped_policy")
 def grouped_policy():
-    """GRPO as in trl: the model itself generates texts, which are then rewarded within their groups."""
+    """GRPO as in trl: the model itself generates a group of texts for each prompt. The reward of a text is
+    relative to its group."""
     model = gpt2()
     optimizer = adamw(model)
 

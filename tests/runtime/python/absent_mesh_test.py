@@ -118,7 +118,8 @@ def shapes(make, mesh, profile="cpu", **options):
 
 
 def facts(graph):
-    """Returns the ops and the tensors of a graph. The order of results of one op and times do not count."""
+    """Returns what must be equal in two graphs of the same step: the ops without their times, and the
+    tensors."""
     tensors = graph["tensors"]
     ops = [
         (op["name"], op.get("module"), op.get("phase"), op["inputs"], op["outputs"]) for op in graph["ops"]

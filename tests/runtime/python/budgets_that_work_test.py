@@ -32,8 +32,8 @@ class BudgetsThatWork(unittest.TestCase):
         return error.with_traceback(None)
 
     def expect_bytes_that_work(self, trained):
-        """Checks that the budget that the error names works. `trained` applies a budget, trains and returns
-        the module."""
+        """Checks that the error for a small budget names a budget that works. `trained` is a function that
+        takes a budget, trains a module under it, and returns the module."""
         works = self.refused(trained, ops.counted_bytes() + 10_000).works
         self.assertIsNotNone(works)
         status = rematlas.status(trained(works.bytes))

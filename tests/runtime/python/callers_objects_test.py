@@ -16,7 +16,8 @@ EVICTED = ("Scales", "Pops", "FeaturesTaken", "FromIterator", "CountsItsCalls", 
 
 
 class Beside:
-    """A context manager that restores the objects outside the module that the programs change."""
+    """A context manager. The programs change some objects that do not belong to their modules, for example
+    globals. At its end, the context restores these objects."""
 
     def __init__(self):
         self.history = list(callers_objects.HISTORY)

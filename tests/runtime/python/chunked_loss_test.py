@@ -359,7 +359,7 @@ class Memory(unittest.TestCase):
         peak, told, status = planned(Language())
         self.assertIn(told["text"], status)
         self.assertEqual(told["peak_bytes"], peak)
-        # The step also holds the log-softmax, and the gradients of its input and output.
+        # These bytes are those of the log-softmax, and of the gradients of its input and output.
         self.assertLess(told["bytes"] - head_bytes(4 * 64, 2000), 1000)
         self.assertTrue(told["loss_is_inside"])
         self.assertEqual(told["module"], "head")

@@ -1,4 +1,4 @@
-"""Plans with copies to the host that are read from a file train like the plain model."""
+"""Plans that copy tensors to the host and are read from a file train like the plain model."""
 
 import hashlib
 import json
@@ -17,8 +17,8 @@ LINK = {"to_host_bytes_per_second": 1e10, "to_device_bytes_per_second": 1e10}
 
 
 def with_copies(graph_file, schedule_file, folder, residents=False, trips=12):
-    """Makes a plan file of the same step. In its schedule the largest tensors are offloaded during the
-    longest time in which no op reads them."""
+    """Adds copies to a schedule. The largest tensors are offloaded during the longest time in which no op
+    reads them. Returns the path of a plan, and the schedule."""
     graph, schedule = json.loads(graph_file.read_text()), json.loads(schedule_file.read_text())
     graph["device"] = {"name": "cpu", "kind": "cpu", **graph.get("device", {}), **LINK}
     text = json.dumps(graph)

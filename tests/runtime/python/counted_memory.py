@@ -1,5 +1,5 @@
-"""Counts the memory of a training step without a graph: the bytes of the tensors that a module holds, and of
-the tensors that autograd keeps for the backward.
+"""Counts the memory of a training step. The counts do not use the step's graph: they are the bytes of the
+tensors that a module holds, and of the tensors that autograd keeps for the backward.
 
 The counts use torch's fake tensors, whose shapes, strides and devices are computed by torch. So they share no
 code with the shapes of a captured step. All numbers are bytes.

@@ -215,8 +215,8 @@ class Operands(EvictionCase):
 
 
 class Streams(EvictionCase):
-    """Work on a second stream while the first stream runs under eviction. If the two streams race for memory,
-    the stand-in ends the process."""
+    """A second stream works while the first stream runs under eviction. If the two streams race for memory,
+    the software stand-in for a GPU ends the process."""
 
     def test_what_another_stream_reads_stays_until_it_has_read(self):
         x = torch.randn(1 << 18)

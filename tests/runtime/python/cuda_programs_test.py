@@ -68,7 +68,7 @@ class ProgramCase(unittest.TestCase):
         """Plans within the budget. Returns the overhead of the plan."""
         solve = ("solve", "g.graph.json", "--time-limit", "3s", "-o", "g.schedule.json", "--budget")
         solved = self.call(*solve, budget)
-        if solved.returncode == 1:  # no schedule keeps the budget: plans for the smallest bytes found
+        if solved.returncode == 1:  # no schedule keeps the budget: plans for the smallest peak found
             self.expect(*solve, json.loads(solved.stdout)["smallest_found_bytes"])
         self.assertEqual(self.call("export", "g.schedule.json", "-o", "g.plan").returncode, 0)
         return json.loads((self.folder / "g.schedule.json").read_text())["predicted"]["overhead"]

@@ -1,6 +1,5 @@
-"""A process group of two processes. As with NCCL, its gathers and scatters take no memory of their own and
-run while other ops run. Gloo's kernels copy the data that they exchange. All other collectives of this group
-are Gloo's."""
+"""A process group of two processes. As with NCCL, and unlike with Gloo, its gathers and scatters run while
+other ops run, and make no copies of the data. Gloo runs all other collectives of this group."""
 
 import torch
 import torch.distributed as dist

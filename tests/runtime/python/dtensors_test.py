@@ -36,7 +36,7 @@ from parallel_test import free_port
 WIDTH, HEAD, BATCH, LENGTH, BLOCKS = 64, 16, 4, 16, 3
 TIMEOUT = datetime.timedelta(minutes=5)  # timeout of collectives
 BESIDE = 300_000  # bytes of the tensor that rank 1 makes before step `beside_at`
-SHORT = datetime.timedelta(seconds=15)  # timeout of collectives if a rank ends
+SHORT = datetime.timedelta(seconds=15)  # timeout of collectives in tests in which a rank ends
 
 
 def heads(x):
@@ -267,8 +267,8 @@ def train(case, rank, with_plan):
                 words = words[: BATCH // 2]
             if case.is_disturbed:
                 time.sleep(delays.random() / 20)
-            # Plain training has no failing forward: FSDP2 would then compute with the weights that the failed
-            # forward gathered.
+            # In plain training no forward fails on all ranks: after a failed forward, FSDP2 would compute
+            # with the weights that this forward gathered, and not with the weights that are changed below.
             fails_everywhere = with_plan and step == case.fails_everywhere_at
             if fails_everywhere or (rank == 1 and step == case.fails_at):
                 model.fails = True

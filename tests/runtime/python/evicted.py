@@ -181,8 +181,8 @@ def expect_as_eager(
     eager: Eager | None = None,
     **options,
 ):
-    """Trains the course under each share of memory, and checks that the results are those of eager training.
-    `fits`: the smallest share with which no step may fail."""
+    """Trains the course once for each share of the evictable bytes, and checks that the results are those of
+    eager training. With the share `fits` or a larger one, all steps must fit in the budget."""
     eager = eager or eagerly(build, steps)
     found = []
     for share in shares:

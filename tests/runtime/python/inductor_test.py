@@ -19,7 +19,7 @@ from rematlas.inductor.generated_memory import memory_of
 
 KERNELS = tempfile.TemporaryDirectory()
 ROWS, WIDTH, LAYERS = 512, 64, 3
-TOLERANCE = 1e-6  # the largest relative difference between gradients that is allowed
+TOLERANCE = 1e-6  # the largest allowed relative difference between gradients
 
 
 class Block(nn.Module):
@@ -327,8 +327,8 @@ class Words(unittest.TestCase):
 
 
 class Sizes:
-    """The sizes for a text of generated code that is written by hand. Each buffer has a hundred bytes. The
-    kernels that make the buffers in `with_workspace` have a workspace of seven bytes."""
+    """The sizes of the buffers in generated code that a test writes by hand. Each buffer has a hundred bytes.
+    The kernels that make the buffers in `with_workspace` have a workspace of seven bytes."""
 
     with_workspace = ()
     not_measured = ()

@@ -44,7 +44,7 @@ def llama(**options):
 
 
 def gpt2():
-    """A model with dropout whose head shares its weight with the embedding."""
+    """A model with dropout. Its head and its embedding share one weight."""
     ends = {"bos_token_id": 0, "eos_token_id": 0}
     return made(
         transformers.GPT2Config(

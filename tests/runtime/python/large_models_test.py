@@ -104,7 +104,7 @@ class Step(NamedTuple):
 
     residents: dict
     counted_residents: dict
-    numbers: dict  # bytes of the program's constants, by their values as eight bytes
+    numbers: dict  # bytes of each constant of the program; the key is its value, as eight bytes
     peak: int
     op: dict  # the op at the peak
     counted_peak: int

@@ -57,7 +57,7 @@ class Remembers(Blocks):
 
 
 class Lists(Blocks):
-    """A model that appends to its own list in each forward, which no plan can repeat."""
+    """A model whose forward appends to a list. No plan can repeat that."""
 
     def __init__(self):
         super().__init__()

@@ -1,5 +1,5 @@
-"""Calls that Rematlas leaves to the original train as without `apply`. The reason is in the status, and in
-one warning or one error."""
+"""Rematlas leaves some calls to the original. Then training is the same as without `apply`. The reason is in
+the status, and in one warning or one error."""
 
 import contextlib
 import copy
@@ -97,7 +97,8 @@ def within(context):
 
 
 hooks = torch.autograd.graph.saved_tensors_hooks
-# name -> (the reason in the status, the function that calls the model, the context around the whole step)
+# name -> (the reason in the status, the function that calls the model, the context around the whole step).
+# None as function: the model is called directly. None as context: no context.
 LEFT_ALONE = {
     "hooks": ("saved tensor hooks", None, lambda: hooks(as_it_is, as_it_is)),
     "bytes": ("saved tensor hooks", None, lambda: hooks(on_disk, from_disk)),
@@ -117,7 +118,8 @@ EVICTED = ("hooks", "bytes", "checkpoint", "anomaly", "function_mode")
 
 
 def train(model, name):
-    """Trains for `STEPS` steps. Returns digests of losses, gradients, parameters and the generator."""
+    """Trains for `STEPS` steps. Returns digests of the losses, the gradients, the parameters and the state of
+    the random number generator."""
     _, call, around = LEFT_ALONE[name]
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
     found = []
@@ -138,12 +140,13 @@ def train(model, name):
 
 class Case(unittest.TestCase):
     def setUp(self):
-        gc.collect()  # frees models of other tests, which would count for the budget
+        gc.collect()  # frees models of other tests, because their bytes count in the budget
 
 
 class LeftAlone(Case):
     def expect_said(self, name):
-        """Checks that exactly one warning and the status give the reason."""
+        """Checks that training is as without `apply`, and that the status and exactly one warning give the
+        reason."""
         plain = train(Model(), name)
         model = rematlas.apply(Model(), "60% of activations")
         with warnings.catch_warnings(record=True) as caught:
@@ -186,7 +189,7 @@ class LeftAlone(Case):
         self.assertEqual(status.unkept, "")
 
     def test_planned_once_nobody_is_there_any_more(self):
-        """Once calls are planned, no warning is given."""
+        """Calls after the hooks are gone are planned, and give no warning."""
         model = rematlas.apply(Model(), "60% of activations", time_limit=0.3)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", rematlas.RefusedWarning)
@@ -285,7 +288,7 @@ class Refused(Case):
 
 
 class OriginalOfPlanned(Case):
-    """Steps of a planned module that its plan cannot run."""
+    """Steps that the plan of a planned module cannot run."""
 
     def planned(self, budget):
         model = rematlas.apply(Model(), budget, time_limit=0.3)

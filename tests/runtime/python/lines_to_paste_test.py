@@ -30,8 +30,8 @@ def exported(schedule, graph, file, *words) -> dict:
 
 
 def trained(model, optimizer, steps=4):
-    """Trains for `steps` steps. Returns the losses. If `rematlas.apply` was called on the model, each step
-    waits for planning in the background."""
+    """Trains for `steps` steps. Returns the losses. If `rematlas.apply` was called on the model, waits after
+    each step until the background planning is over."""
     torch.manual_seed(3)
     after = wait if "_compiled_call_impl" in vars(model) and model._compiled_call_impl else lambda _: None
     return models.train(model, models.texts, models.text_loss, optimizer, steps, after=after)

@@ -91,8 +91,8 @@ class Order(unittest.TestCase):
         self.assertEqual(seen, plain * (len(seen) // len(plain)), "in each forward")
 
     def test_what_runs_on_fake_tensors_is_not_recorded(self):
-        """The kernels that compute with fake tensors are seen, and refused, before torch 2.13. Later versions
-        hide them."""
+        """In torch before 2.13, recordings see the kernels that compute with fake tensors, and are refused.
+        Later versions hide these kernels."""
 
         class Measured(Plain):
             def forward(self, x):

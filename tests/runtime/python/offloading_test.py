@@ -1,5 +1,6 @@
-"""Calls under saved tensor hooks that only move tensors are planned. The plan runs the module's forward
-without the hooks; steps that no plan runs stay under the hooks. (traps_offloading.py compares the bits.)"""
+"""Some saved tensor hooks only move tensors. Calls under such hooks are planned. The plan runs the module's
+forward without the hooks; steps that no plan runs stay under the hooks. (traps_offloading.py compares the
+bits.)"""
 
 import contextlib
 import gc
@@ -85,7 +86,7 @@ def budget() -> int:
 
 class Case(unittest.TestCase):
     def setUp(self):
-        gc.collect()  # frees models of other tests, which would count for the budget
+        gc.collect()  # frees models of other tests, because their bytes count in the budget
 
     def model(self, **options):
         torch.manual_seed(0)

@@ -89,7 +89,7 @@ def cases():
 
 def note_refusal(refused, name, error):
     """Notes why a sample was refused. Samples that seed the generator are not noted, because their steps
-    cannot be planned, whether real or from shapes."""
+    cannot be planned, whether they are recorded on real data or from shapes."""
     if "random number generator" not in str(error):
         refused.setdefault(name, str(error))
 

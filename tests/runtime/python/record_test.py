@@ -1,4 +1,5 @@
-"""Writes the events of online eviction to files: rematlas.evict(..., record=True) and its `save`."""
+"""Tests the record of online eviction: rematlas.evict(..., record=True) notes the events of a step, and
+`save` writes them to files."""
 
 import copy
 import gc

@@ -273,8 +273,8 @@ class TwoModules(Case):
             pass
 
     def test_one_that_is_made_while_the_other_is_evicted(self):
-        """Eviction must not evict the parameters of a module that is made meanwhile, because eviction does
-        not see that the module's plan reads them."""
+        """A module is made while eviction is active. Its parameters must not be evicted, because eviction
+        does not see that the module's plan reads them."""
 
         def trained(is_beside):
             other = Drawing(seed=1)
@@ -311,7 +311,7 @@ class TwoModules(Case):
 
 
 class Midway(Case):
-    """The first of two forwards fits by itself, but the two together do not."""
+    """The first of two forwards fits into the budget by itself, but the two together do not."""
 
     def trained(self, model, steps):
         losses, peaks = [], []

@@ -1,5 +1,5 @@
-"""Tests builds for several versions of torch, and plans made with a different version of torch than the
-running one."""
+"""The package chooses its build for the installed version of torch. A plan that was made with another version
+is used only after a step was compared."""
 
 import hashlib
 import json
@@ -32,7 +32,8 @@ def steps(module, count=4):
 
 class Package(unittest.TestCase):
     def test_has_all_its_folders(self):
-        """The wheel contains only the folders that pyproject.toml lists."""
+        """pyproject.toml lists all folders of the packages. A folder that is not listed would be missing in
+        the wheel."""
         root = pathlib.Path(rematlas.__file__).parent.parent
         folders = {
             ".".join(file.parent.relative_to(root).parts)

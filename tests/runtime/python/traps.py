@@ -1,5 +1,5 @@
-"""Small models and loops that a naive record and replay of training steps would train differently from plain
-training.
+"""Small models and loops. A naive record and replay of training steps would train them differently than plain
+training does.
 
     python traps.py --plain [NAME...]    # trains each of them twice plainly and compares every bit
 """
@@ -48,7 +48,7 @@ ON_HOST = DEVICE.type == "cpu"
 if not ON_HOST:
     torch.set_default_device(DEVICE)
 
-Record = dict[str, str]  # digests by the names of tensors and states
+Record = dict[str, str]  # the digest of each tensor and state, by name
 
 
 def data(step: int, *shape: int) -> torch.Tensor:

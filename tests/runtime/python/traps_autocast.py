@@ -114,7 +114,7 @@ def a_second_forward_from_the_seventh_step():
 @trap
 def a_second_forward_in_another_region_from_the_seventh_step():
     """From step 7 on, a second forward runs in another region. The layers are used twice in each forward, so
-    a plan cannot be used for several open forwards."""
+    one plan cannot run several open forwards."""
 
     class Twice(nn.Module):
         def __init__(self):

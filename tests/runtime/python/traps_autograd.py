@@ -192,8 +192,8 @@ def reentrant_checkpoint_with_batch_norm():
 
 @trap
 def checkpoint_with_batch_norm():
-    """The running statistics change twice in each step. The second change is in the backward, when it needs
-    saved tensors."""
+    """The running statistics change twice in each step. The second change happens when the backward needs
+    saved tensors and runs the middle part again."""
     return checkpointed(False, nn.BatchNorm1d(WIDTH))
 
 

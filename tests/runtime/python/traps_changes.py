@@ -19,7 +19,8 @@ in_context = contextvars.ContextVar("in_context", default=1.0)
 
 
 class Scaled(nn.Module):
-    """A model that multiplies by a number. Each subclass keeps the number in another place."""
+    """A model that multiplies by a number. Each subclass keeps the number in another place. The traps below
+    call this factor "the number"."""
 
     def __init__(self, **attributes):
         super().__init__()
@@ -432,7 +433,7 @@ def number_with_slots_changed():
 
 @trap
 def class_attribute_changed():
-    """The number is an attribute of the module's class."""
+    """The number by which the module multiplies is an attribute of the module's class."""
 
     class Model(Scaled):
         temperature = 1.0

@@ -217,7 +217,7 @@ def mode_that_draws_random_numbers():
 
 @trap
 def mode_around_the_backward():
-    """Only the backward runs within the mode."""
+    """Only the backward runs within a dispatch mode."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).square().mean()

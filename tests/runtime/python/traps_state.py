@@ -306,7 +306,7 @@ def batch_norm_with_cumulative_average():
 
 @trap
 def spectral_norm_by_hook():
-    """Before each forward, a hook updates a buffer, and makes the module's weight from a new tensor."""
+    """Before each forward, a hook updates a buffer and replaces the module's weight by a new tensor."""
     layers = [torch.nn.utils.spectral_norm(nn.Linear(WIDTH, WIDTH)) for _ in range(3)]
     return Trap(
         nn.Sequential(*layers, nn.GELU()),

@@ -253,7 +253,7 @@ class Unplanned(unittest.TestCase):
             )
 
     def test_a_budget_that_leaves_nothing_for_a_comparison_is_planned_for(self):
-        """If possible, a plan leaves about as many bytes free as a batch has. It can then be compared with
+        """If possible, a plan leaves about as many bytes free as a batch has, so that it can be compared with
         the original. A budget that is too small for this must also lead to a plan."""
         rows = torch.randn(4 * ROWS, WIDTH)
 

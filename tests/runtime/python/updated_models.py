@@ -1,5 +1,5 @@
-"""Models whose parameters take more memory than their activations, unusual optimizers, and functions that
-plan steps with an optimizer for a card that is not installed or measure steps on the CPU."""
+"""Models whose parameters take more memory than their activations, and unusual optimizers. Some functions
+plan a step with an optimizer for a card that is not installed. Others measure a step on the CPU."""
 
 import gc
 import json
@@ -13,7 +13,7 @@ from rematlas.cards.recorded_step import graph_of_step
 from rematlas.cards.recorded_update import LATE_STEP
 from rematlas.library import ops
 
-FEW_BYTES = 64  # allowed bytes of difference between peaks, for small tensors of numbers
+FEW_BYTES = 64  # peaks may differ by this many bytes, because of small tensors of numbers
 UPDATE = "rematlas::recorded_update"
 
 

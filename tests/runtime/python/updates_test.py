@@ -266,8 +266,8 @@ class ChannelsLast(nn.Module):
 
 
 def convolutions():
-    """Returns a model whose step consists mostly of weights. Its largest ops take several times the bytes of
-    their weights."""
+    """Returns a model whose weights take most of the memory of a step. Its largest ops take several times the
+    bytes of their weights."""
     torch.manual_seed(0)
     widths = (3, 32, 64, 128, 256, 256)
     layers = [
@@ -300,8 +300,8 @@ class Announced(UpdatesCase):
         return Loop(build, batches, lambda loss, _: loss, OPTIMIZERS["adamw"], **options)
 
     def budget(self):
-        """Returns a budget for 3.8 times the bytes of the parameters. A step of the optimizer with all
-        gradients needs four times these bytes."""
+        """Returns a budget: 3.8 times the bytes of the parameters, plus the bytes that other tensors take. A
+        step of the optimizer with all gradients would need four times the bytes of the parameters."""
         device = str(torch.empty(0, device=models.DEVICE).device)
         parameters = sum(parameter.nbytes for parameter in self.loop().module.parameters())
         gc.collect()

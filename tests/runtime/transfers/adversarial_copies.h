@@ -54,7 +54,8 @@ class AdversarialCopies final : public CopyQueues {
                                                        ///< to be done
     struct Moment {
         Clock clock;
-        Clock work;  ///< per queue: the number of its jobs that must have run before
+        Clock work;  ///< per queue: how many of its jobs must run before a queue that waits for this
+                     ///< moment goes on
     };
     struct Job {
         void* to;

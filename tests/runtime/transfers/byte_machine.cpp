@@ -105,8 +105,9 @@ void ByteMachine::hand_out(const TransferPause& pause) {
         if (at_[t] >= 0) writes(t, value_of(t));
 }
 
-/// Reads all tensors that the caller gets after a step: results, and residents unless they keep moving from
-/// step to step. If an op of the host has updated a resident, reads it on the host.
+/// Reads all tensors that the caller gets after a step, on the device and on the host: the results and,
+/// unless the schedule is cyclic, the residents. Of the residents of a cyclic schedule, reads only those that
+/// an op has updated on the host.
 void ByteMachine::look() {
     for (TensorId t : graph_.tensors.ids())
         if (at_[t] >= 0 && !(homes_.cyclic && !producer_[t].valid())) reads(t);
@@ -174,7 +175,7 @@ void ByteMachine::run_op(OpId id, bool in_place) {
     overwrite_what_is_free();  // workspaces can use all free memory
 }
 
-/// Returns work that does the same as `run_op` in the host's slab.
+/// Returns a function that runs the op as `run_op` does, but in host memory.
 std::function<void()> ByteMachine::work_on_host(std::size_t at) {
     const OpId id = plan_.steps[at].op();
     const Op& op = graph_.ops[id];

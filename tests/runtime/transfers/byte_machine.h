@@ -53,7 +53,9 @@ class ByteMachine {
     const TransferPlan& plan_;
     AdversarialCopies* watch_;
     IdVector<TensorId, OpId> producer_;
-    std::vector<unsigned char> device_, slab_;  ///< tensors whose home is the host are stored after the slab
+    /// Memory of the device, and memory of the host. The latter has first the slab for copies, then the
+    /// tensors whose home is the host.
+    std::vector<unsigned char> device_, slab_;
     std::map<std::size_t, std::size_t> taken_;  ///< bytes in use on the device, by their address
     IdVector<TensorId, std::ptrdiff_t> at_;     ///< address on the device; -1 if the tensor is not there
     IdVector<OpId, std::uint8_t> ran_;

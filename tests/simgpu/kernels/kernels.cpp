@@ -1,6 +1,6 @@
-// Replaces the CUDA kernels of aten by one function, except kernels that the CPU does not have. This function
-// allocates the kernel's results from the device's own allocator, and submits the CPU's kernel to the stream.
-// The CPU's kernel works on the same bytes.
+// Replaces the CUDA kernels of aten by one function. A kernel is not replaced if the CPU has no such kernel.
+// The function allocates the kernel's results from the device's own allocator, and submits the CPU's kernel
+// to the stream. The CPU's kernel works on the same bytes.
 #include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -76,8 +76,8 @@ bool needs_values(const c10::OperatorHandle& op, const Stack& arguments) {
     return false;
 }
 
-/// A position of the random generator. `now` returns it when the work runs; recorded work reads it from the
-/// device.
+/// A position of the random generator. `now` returns it as seed and offset, and is called when the work runs.
+/// Recorded work reads the position from the device.
 struct Draw {
     at::PhiloxCudaState state;
     std::pair<std::uint64_t, std::uint64_t> now() const {
@@ -342,7 +342,7 @@ void simulate_copy(const c10::OperatorHandle& op, Stack* stack) {
     stack->emplace_back(to);
 }
 
-/// Handles `_convolution`. Above autograd, where traces call it, it is decomposed into other ops. Below
+/// Handles `_convolution`. Traces call this op above autograd; then it is decomposed into other ops. Below
 /// autograd it is simulated as a kernel.
 void simulate_convolution(const c10::OperatorHandle& op, Stack* stack) {
     if (c10::impl::tls_local_dispatch_key_set().excluded_.has(c10::DispatchKey::AutogradFunctionality) ||

@@ -1,5 +1,5 @@
-// The shapes of a kernel's results. A run of the CPU's kernel on zeros finds them. They are kept for each
-// signature.
+// The shapes of a kernel's results. A run of the CPU's kernel on zeros finds them. Calls with the same
+// signature find them only once.
 #pragma once
 
 #include <ATen/core/Generator.h>
@@ -39,7 +39,7 @@ inline bool writes(const c10::Argument& argument) {
     return argument.alias_info() && argument.alias_info()->isWrite();
 }
 
-/// Returns a generator of the host for the numbers that a kernel draws from this position on.
+/// Returns a generator for a CPU kernel. Its numbers depend only on this position of the device's generator.
 at::Generator generator_at(std::uint64_t seed, std::uint64_t offset);
 
 /// Runs the CPU's kernel, and replaces the arguments on the stack by the results. May only be called while an

@@ -73,8 +73,8 @@ class Found:
         self.lists = lists_in(value)  # held so that no new list can get the id of one of these
 
     def may_be(self, value) -> bool:
-        """Says whether `value` may be the same object as the former value, if both have the same id. A new
-        tuple may have the id of a freed tuple, so the tensors in a tuple are compared, too."""
+        """Says whether `value` may be the same object as the former value. It may be if the ids are equal. A
+        new tuple can get the id of a freed tuple, so the tensors in a tuple must be the same, too."""
         return self.identity == id(value) and (not isinstance(value, tuple) or self.is_untouched(value))
 
     def is_untouched(self, value) -> bool:

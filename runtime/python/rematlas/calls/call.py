@@ -35,9 +35,9 @@ class Call:
             return message(error)
 
     def given_for(self, tensors, given) -> list:
-        """Returns `tensors` with each of the call's own tensors replaced by the tensor that `run` was given
-        in its place. After `run`, containers of the caller that the forward returns hold the caller's tensors
-        again, so outputs contain the call's own tensors."""
+        """Returns the list `tensors`. In it, each tensor of `inputs` is replaced by the tensor at the same
+        place of `given`, the tensors that `run` was given. This is needed for outputs of `run`: if the
+        forward returns a container of the caller, `run` puts the caller's tensors back into it."""
         places = {id(own): other for own, other in zip(self.inputs, given)}
         return [places.get(id(tensor), tensor) for tensor in tensors]
 

@@ -55,7 +55,7 @@ def holds(given, others) -> bool:
 
 
 class Exchange:
-    """Exchanges objects within a value, by their id."""
+    """Replaces objects within a value. `others`: pairs of the id of an object and its replacement."""
 
     def __init__(self, others):
         self.others = dict(others)

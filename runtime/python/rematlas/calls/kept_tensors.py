@@ -40,9 +40,9 @@ def is_any(tensor) -> bool:
 
 
 def kept_as(value, look=geometry_for_plans) -> tuple | bool | None:
-    """Describes the value that a forward has left in an attribute. For a tensor, returns the result of
-    `look`. For a container of tensors, returns its form, which contains the result of `look` for each tensor.
-    Equal forms are the same object. Returns None for any other value."""
+    """Describes the value that a forward has left in an attribute. For a tensor, returns
+    `look(tensor)`. For a container of tensors, returns its form, which contains `look(tensor)` for each
+    tensor. Equal forms are the same object. Returns None for any other value."""
     if isinstance(value, torch.Tensor):
         return look(value)
     if not is_kept(value):
@@ -67,8 +67,9 @@ def holds_tensor(container, depth=0) -> bool:
 
 
 def form_of(value, look=is_any, depth=0) -> tuple | bool | None:
-    """Describes a value. For a tensor, returns the result of `look`. For a container, returns its type and
-    the forms of its items. Returns None if an item is neither a tensor nor a plain value."""
+    """Describes a value. For a tensor, returns `look(tensor)`. For a container, returns its type and the
+    forms of its items; None if an item has no form. For a plain value, returns its key (see
+    plain_values.py). Returns None for a parameter and for any other value."""
     if isinstance(value, torch.Tensor):
         return None if isinstance(value, torch.nn.Parameter) else look(value)
     if not is_container(value) or depth == DEEPEST:

@@ -47,8 +47,8 @@ def told(names, what) -> str:
 
 
 def values_that_vary(template, others, count) -> list:
-    """Returns (name, whether it is a number) of each argument, or part of an argument, that is not a tensor
-    and has more than `count` different values among `template` and the templates `others`."""
+    """Returns (name, whether it is a number) of each plain value among the arguments that varies: it has more
+    than `count` different values in `template` and the templates `others`."""
     own = values_in(template)
     of_others = [values for values in map(values_in, others) if values.keys() == own.keys()]
     found = []

@@ -27,9 +27,9 @@ class BeforeForward:
         return self.assignments.made()
 
     def change_but_for_assigned(self, module, watch, later) -> str:
-        """Called when a forward has failed. Returns a text about random numbers that the forward has drawn,
-        or about a change besides the attributes that it sets. Returns an empty text if there is neither;
-        then the forward can be run again."""
+        """Called when a forward has failed. Says as text what the forward has changed: random generators, or
+        state other than the attributes that it sets. Returns an empty text if it has changed neither; the
+        forward can then run again."""
         return self.changed() or watch.changes(later, paths_of(module, self.assigned()))
 
 

@@ -76,8 +76,8 @@ def facts_of_offload_activations(pack, device):
 class Kind(typing.NamedTuple):
     name: str  # the name that messages show
     layout: typing.Callable  # a function of (pack, tensor, weights), one of those above
-    # A function of (pack, type of the module's device). Hooks for which it returns equal values give tensors
-    # the same layouts; if it returns None, the layouts do not change.
+    # A function of (pack, type of the module's device). It describes the layouts that the hooks give tensors:
+    # equal values mean equal layouts, and None means that the hooks change no layout.
     facts: typing.Callable
     is_stateless: bool  # the same hooks may serve several forwards, and a forward within a backward
 
@@ -90,14 +90,14 @@ NO_OP = Kind("NoOpManager", as_it_was, lambda pack, device: None, True)
 # which both hooks, pack and unpack, are made.
 KNOWN = {
     # These hooks copy each tensor to the host, and back when the backward needs it. On the CPU they keep the
-    # tensor itself. With pin_memory each copy is contiguous, on the CPU, too.
+    # tensor itself. With pin_memory they make contiguous copies even on the CPU.
     ("torch.autograd.graph", "save_on_cpu.__init__.<locals>"): SAVE_ON_CPU,
     # These hooks copy large tensors of the accelerator that are not weights, perhaps on a separate stream.
     # They look up each tensor by a number, and allow this only once.
     ("trl.models.activation_offloading", "OffloadActivations.__init__.<locals>"): OFFLOAD,
     # The same class is in torchtune, from which TRL took it over.
     ("torchtune.training._activation_offloading", "OffloadActivations.__init__.<locals>"): OFFLOAD,
-    # Both libraries put these hooks around parts that must not be offloaded. They return each tensor
+    # Both libraries put these hooks around parts that must not be offloaded. The hooks return each tensor
     # unchanged.
     ("trl.models.activation_offloading", "NoOpManager.__init__.<locals>"): NO_OP,
     ("torchtune.training._activation_offloading", "NoOpManager.__init__.<locals>"): NO_OP,
@@ -157,8 +157,9 @@ def first_unknown():
 
 @contextlib.contextmanager
 def only(stack):
-    """A context in which the hooks in `stack` are in force, and no others. At the end, the former hooks are
-    in force again, and also the hooks that were pushed within the context and not popped."""
+    """A context in which the hooks in `stack` are in force, and no others. At the end, the hooks from
+    before the context are in force again, and above them the hooks that were pushed within the context and
+    not popped."""
     around = take_all()
     push(stack)
     try:
@@ -185,8 +186,9 @@ class Offloading:
         return ", ".join(dict.fromkeys(kind_of(hooks).name for hooks in self.stack))
 
     def facts(self, device: str):
-        """Returns a hashable value. Under hooks with equal facts, a step on this device uses the same
-        layouts. None means the same layouts as without hooks."""
+        """Returns a hashable value that describes the layouts in which the hooks return saved tensors on this
+        device. If two Offloadings return equal values, they give the same layouts. None means that the hooks
+        change no layout."""
         if not self.stack:
             return None
         kind = kind_of(self.stack[-1])

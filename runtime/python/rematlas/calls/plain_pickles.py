@@ -52,10 +52,11 @@ def loads(text: bytes):
 
 
 def class_of_result(module: str, name: str):
-    """Returns a class of which a forward's return value may consist, if a file names it: a dataclass, an
+    """Returns the class that a file names, if a forward may return objects of this class: a dataclass, an
     output of transformers or diffusers, a named tuple, an enumeration, a dictionary, or a plain container.
-    Making an object of such a class runs no code of its author. The class must be in a module that the
-    program has imported. Raises pickle's UnpicklingError for everything else, such as a function."""
+    Also returns a dtype, layout or memory format of torch. Making an object of such a class runs no code of
+    its author. The class must be in a module that the program has imported. Raises pickle's UnpicklingError
+    for everything else, such as a function."""
     found = sys.modules.get(module)
     for part in name.split("."):
         found = vars(found).get(part) if hasattr(found, "__dict__") else None

@@ -170,7 +170,8 @@ def compared_texts(node):
 
 
 def begins_otherwise(text, name) -> bool:
-    """Says whether `text` is an f-string, such as f"layer{i}", that begins otherwise than `name`."""
+    """Says whether `text` is an f-string, such as f"layer{i}", and `name` does not begin with its first part,
+    such as "layer"."""
     first = text.values[0] if isinstance(text, ast.JoinedStr) and text.values else None
     return isinstance(first, ast.Constant) and not name.startswith(first.value)
 

@@ -80,8 +80,8 @@ class Walk:
     def __init__(self, module, assigned=frozenset(), reads_kept=False, counted=frozenset()):
         """`assigned`: (id of a dictionary, name) of each attribute that the forward itself sets to a tensor
         or a container of tensors; the walk leaves out these attributes. `reads_kept`: whether a forward reads
-        the values that the previous forward has left in these attributes. `counted`: in the form of
-        `assigned`, the attributes that the forward uses as counters or logs."""
+        the values that the previous forward has left in these attributes. `counted`: the attributes that the
+        forward uses as counters or logs, in the form of `assigned`."""
         self.module = module
         self.reads_kept = reads_kept
         self.assigned = assigned

@@ -31,7 +31,7 @@ class Watch(Walk):
         for values_of, ids in self.containers:
             if tuple(map(id, values_of())) != ids:
                 return False
-        try:  # an attribute is perhaps gone by now, or no longer a tensor
+        try:  # an attribute may have been removed since, or set to a value that is not a tensor
             if any(d[n] is None for d, n, _ in self.buffers):
                 return False
             return tuple([d[n].requires_grad for d, n, _ in self.parameters]) == self.requires_grad
@@ -63,14 +63,15 @@ class Watch(Walk):
         return [d[n] for d, n, _ in self.parameters] + [d[n] for d, n, _ in self.buffers]
 
     def tensors_of_step(self):
-        """Returns `tensors` for a step that begins. The part on this rank replaces each DTensor, see `parts_of`."""
+        """Returns the parameters and buffers for a step that begins, as `tensors` does. A DTensor is replaced
+        by its part on this rank, see `parts_of`."""
         return parts_of(self.tensors()) if self.has_dtensors else self.tensors()
 
     def tensors_at_any_time(self):
-        """Returns the same as `tensors`, with the parts of DTensors on this rank, but may be called at any
-        time, also if the module has changed since the watch was made. If the program has removed a tensor
-        meanwhile (the state of a finished sequence, for example), a new tensor of the same geometry takes its
-        place."""
+        """Returns the parameters and buffers in the order of `names`. A DTensor is replaced by its part on
+        this rank. May be called even if the module has changed since the watch was made. If the program has
+        removed a tensor meanwhile, such as the state of a finished sequence, the result has a new tensor of
+        the same geometry in its place."""
         places = (*self.parameters, *self.buffers)
         return [
             part_of(self.tensor_at(values, name, like)) for (values, name, _), like in zip(places, self.likes)

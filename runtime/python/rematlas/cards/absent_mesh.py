@@ -62,7 +62,7 @@ class Unseen:
         self.open = contextlib.ExitStack()
 
     def __enter__(self):
-        # A recording sees ops by a key that it includes.
+        # A recording sees ops through a dispatch key that it switches on. This context switches the key off.
         keys = torch._C._dispatch_tls_local_include_set() - self.before
         self.open.enter_context(torch._C._ExcludeDispatchKeyGuard(keys))
 
@@ -97,7 +97,7 @@ class AbsentRanks:
             entered.enter_context(fsdp.without_streams())
             propagator = _sharding_prop.ShardingPropagator
             entered.enter_context(mock.patch.object(propagator, "_fake_mode_lock", Unseen(), create=True))
-            # torch replaces the hook to tell the rank of an error, and does not put it back.
+            # torch replaces sys.excepthook, so that errors name their rank, and does not restore it.
             entered.enter_context(mock.patch.object(sys, "excepthook", sys.excepthook))
             size = math.prod(self.dimensions.values())
             dist.init_process_group("fake", store=fake_pg.FakeStore(), rank=0, world_size=size)
@@ -128,8 +128,8 @@ class AbsentRanks:
 
 
 def forget_meshes() -> None:
-    """Empties the caches in which DTensors keep meshes. The caches take meshes of equal form for equal, even
-    if the process groups of one of them are gone. Versions of torch have different caches."""
+    """Empties the caches in which DTensors keep meshes. For the caches, two meshes of equal form are the
+    same, even if the process groups of one mesh no longer exist. Versions of torch have different caches."""
     from torch.distributed.tensor import _collective_utils, _redistribute, debug
 
     for place, name in (

@@ -26,7 +26,8 @@ DRIVERS_BYTES = 640 << 20  # bytes of a card that CUDA 13 and its libraries occu
 SECONDS_A_SOLVE = 4.0
 SECONDS_A_SOLVE_ON_RANKS = 20.0  # steps whose collectives run beside compute take longer to solve
 FORMAT = {"format": "rematlas.fits", "version": 1}
-MOST = 1 << 20  # if this value of the varied keyword fits, or a larger one, no larger ones are tried
+# The search for the largest value of the varied keyword stops when a value fits that is at least this large.
+MOST = 1 << 20
 
 
 class Way(typing.NamedTuple):
@@ -129,10 +130,10 @@ def looked_at(steps, card, way, question, value=None) -> Found:
 
 
 def find_largest(steps, card, way, question, base, first) -> None:
-    """Sets `first.largest` to a value of the varied keyword that fits, such that a value about two percent
-    larger does not fit. Sets it to 0 if not even 1 fits. For each value that is tried, a step is recorded and
-    solved. A value counts as too large if no step can be made for it, for example because it exceeds the
-    model's longest sequence."""
+    """Sets `first.largest` to the largest value of the varied keyword that fits, up to about two percent; 0
+    if not even 1 fits. `first` is the result for the value `base`. For each value that is tried, a step is
+    recorded and solved. A value counts as too large if no step can be made for it, for example because it
+    exceeds the model's longest sequence."""
     known = {base: first}
 
     def fits_at(value) -> bool:

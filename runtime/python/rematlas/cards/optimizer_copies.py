@@ -1,4 +1,7 @@
-"""Copies of optimizers on shape tensors (tensors without data), and the tensors that an optimizer keeps."""
+"""Copies of optimizers on shape tensors (tensors without data), and the tensors that an optimizer keeps.
+
+A copy updates stand-ins: shape tensors that take the places of the parameters.
+"""
 
 import copy
 
@@ -11,7 +14,7 @@ LARGEST_NUMBER = 64  # bytes; copies of an optimizer's tensors up to this size k
 
 
 def on_shapes(original, stand_ins, card, begins_anew):
-    """Returns a copy of the optimizer that updates stand-ins instead of its parameters. `stand_ins`: the
+    """Returns a copy of the optimizer that updates stand-ins instead of the parameters. `stand_ins`: the
     stand-ins by the ids of the parameters. The states of the copy are shape tensors of the card. If
     `begins_anew`, the copy has no states. The original is not changed."""
     memo = dict(stand_ins)

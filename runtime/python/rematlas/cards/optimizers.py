@@ -140,8 +140,9 @@ class Chosen:
         return self.name in FUSED and not any(form in self.options for form in FORMS)
 
     def made(self, model, targets) -> list:
-        """Returns new optimizers of this name for the stand-ins of the model's trained parameters. `targets`:
-        the stand-ins by the ids of the parameters. Raises torch's errors about the options."""
+        """Returns new optimizers of this name. They update stand-ins (see optimizer_copies.py) instead of the
+        model's trained parameters. `targets`: the stand-ins by the ids of the parameters. Raises torch's
+        errors about the options."""
         trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
         if self.name != "muon":
             return [self.of_name([targets[id(parameter)] for parameter in trained])]

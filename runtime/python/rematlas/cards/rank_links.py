@@ -20,15 +20,15 @@ class WrongLinks(ValueError):
 
 
 def links_of(card, given: str | None) -> str:
-    """Returns the names of the links between ranks with this card: the given ones, or the usual ones."""
+    """Returns the names of the links between ranks that have this card: `given`, or the usual links."""
     return given or USUAL.get(card.facts["id"], WITHOUT_NVLINK)
 
 
 def with_rank_links(plan, spans, links: str):
-    """Returns a plan of the same step in which collectives run beside compute over the links. The plan has no
-    schedule yet. `plan`: a plan recorded from shapes. `spans`: the ranks of each process group of the step,
-    see AbsentRanks; if it is empty, `plan` itself is returned. `links`: "nvlink4,ib400", or paths of files.
-    Raises WrongLinks."""
+    """Returns a plan of the same step in which collectives use these links and run beside compute. The plan
+    has no schedule yet. `plan`: a plan recorded from shapes. `spans`: the ranks of each process group of the
+    step, see AbsentRanks; if it is empty, `plan` itself is returned. `links`: "nvlink4,ib400", or paths of
+    files. Raises WrongLinks."""
     if not spans:
         return plan
     groups = {

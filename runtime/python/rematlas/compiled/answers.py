@@ -66,9 +66,10 @@ class PlanAnswer:
     others_bytes: int = 0  # bytes that the other open forwards hold while one of them runs
     error: str | None = None
     infeasible: Shortage | None = None
-    # The next three fields are set only on a GPU: the bytes that the allocator has handed out at the peak;
-    # the bytes of the device that the allocator holds then, including fragmentation; and the memory that the
-    # device must have for the step, for tensors outside of the step, and for the driver and other processes.
+    # The next three fields are set only on a GPU. They are the bytes that the allocator has handed out at the
+    # peak; the bytes of the device that the allocator holds at the peak, including fragmentation; and the
+    # memory that the device must have for the step, for tensors outside of the step, and for the driver and
+    # other processes.
     allocated_peak_bytes: int | None = None
     reserved_peak_bytes: int | None = None
     device_bytes: int | None = None

@@ -43,7 +43,8 @@ class CompiledPlan:
     @classmethod
     def from_shapes(cls, recording, name: str, timed=False, names=(), tensors=()):
         """Makes a plan from a recording that was made from shapes. If `timed`, each op runs alone to measure
-        its time, and reads `tensors` (with these `names`) in their present memory."""
+        its time. Ops then read the parameters and buffers `tensors`, which have these `names`, in their
+        present memory."""
         return cls(ops.plan_from_shapes(recording.made, name, timed, list(names), list(tensors)))
 
     @classmethod
@@ -59,7 +60,8 @@ class CompiledPlan:
 
     def with_schedule_of(self, data: bytes):
         """Returns a plan of this step with the schedule of another process. `data`: the contents of a plan
-        file of that process. The graphs may differ in the values of arguments, such as names of process groups."""
+        file of that process. The graphs of the two processes may differ in the values of arguments, such as
+        names of process groups."""
         with in_file(data) as path:
             return CompiledPlan(self.made.with_schedule_of(str(path)))
 
@@ -72,18 +74,19 @@ class CompiledPlan:
     trained_names = passed_on("trained_names")
 
     def with_recorded_update(self, recording, what: str):
-        """Returns a plan of the same step, recorded from shapes, with an optimizer's step after it.
-        `recording`: an UpdateRecording that has ended. `what` says how the updates run."""
+        """Returns a plan of the same step followed by an optimizer's step. This plan must have been recorded
+        from shapes. `recording`: an UpdateRecording that has ended. `what` says how the updates run."""
         return CompiledPlan(self.made.with_recorded_update(recording, what))
 
     def on_card(self, recorded_as: str):
-        """Returns a plan of the same step, recorded from shapes, on another absent card of the same
-        capability. The plan has no schedule yet."""
+        """Returns a plan of the same step on another absent card of the same capability. This plan must have
+        been recorded from shapes. The new plan has no schedule yet."""
         return CompiledPlan(self.made.on_card(recorded_as))
 
     def with_rank_costs(self, costs: str):
-        """Returns a plan of the same step, recorded from shapes, whose collectives have queues and times.
-        `costs`: JSON, see runtime/training/rank_costs.h. The plan has no schedule yet."""
+        """Returns a plan of the same step whose collectives have queues and times. This plan must have been
+        recorded from shapes. `costs`: JSON, see runtime/training/rank_costs.h. The new plan has no schedule
+        yet."""
         return CompiledPlan(self.made.with_rank_costs(costs))
 
     # Planning.

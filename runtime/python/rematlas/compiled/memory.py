@@ -15,9 +15,9 @@ def other_bytes(tensors, inputs, device: str) -> int:
 
 @functools.cache
 def fits_tensors_loosely(device: str) -> bool:
-    """Says whether the device's own allocator may hand out larger blocks than the tensors need, or may be
-    slower than an arena, which is allocated once for all tensors of the step. This is so on the CPU, and on a
-    GPU unless libtorch uses expandable segments."""
+    """Says whether an arena, which is allocated once for all tensors of the step, may be better than the
+    device's own allocator: the allocator may be slower, or hand out larger blocks than the tensors need.
+    Returns True on the CPU, and on a GPU unless libtorch uses expandable segments."""
     return device == "cpu" or ops.hands_out_larger_blocks(device)
 
 

@@ -128,7 +128,7 @@ class OnlineEviction:
         self.eviction, in_force = eviction, self
         python_reads.watch(eviction)
         untracked_writes.watch()
-        # Each step needs the optimizer's tensors, so they are never evicted: otherwise the ops that made them
+        # The optimizer's tensors are never evicted, because each step needs them, and the ops that made them
         # would have to run again.
         self.after_updates = register_optimizer_step_post_hook(
             lambda optimizer, *_: eviction.stays(kept_by(optimizer))

@@ -1,4 +1,7 @@
-"""Cuts a joint graph of torch.compile into a forward and a backward so that their peak is within a budget."""
+"""Cuts a joint graph of torch.compile into a forward and a backward so that their peak is within a budget.
+
+The peak of a cut is read from the generated text: the Python code that inductor generates for both graphs.
+"""
 
 import dataclasses
 import functools
@@ -31,9 +34,10 @@ from .torch_internals import (
 )
 
 MOST_TRIES = 4
-# Each try asks the solver for a peak that is this many bytes below the budget, or at first a thousandth of
-# the budget if that is less. After a try, the bytes by which it exceeded the budget are subtracted, too. The
-# margin is for alignments and small tensors in the generated text that the plan does not know.
+# The solver is asked for a peak below the budget, because the generated text has alignments and small tensors
+# that the plan does not know. The first try stays below the budget by this many bytes, or by a thousandth of
+# the budget if that is less. If a try exceeds the budget, the next one is asked for a peak that is smaller by
+# the excess and this margin.
 MARGIN = 1 << 16
 
 
@@ -44,7 +48,7 @@ class CompiledGraph:
 
     budget_bytes: int  # the budget of the step
     beside_bytes: int  # bytes of tensors that do not belong to the graph
-    # The peak of the graph if torch.compile alone cuts it. If this is above the budget, it is perhaps only a
+    # The peak of the graph if torch.compile alone cuts the graph. A number above the budget may be only a
     # lower bound on that peak.
     plain_bytes: int
     lowered_bytes: int = 0  # the peak of the chosen cut, computed from the text that inductor generates

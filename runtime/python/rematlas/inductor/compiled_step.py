@@ -48,7 +48,7 @@ class BudgetedStep:
             given = {**torch._inductor.list_mode_options(mode), **given}
         given = {name.replace("-", "_"): value for name, value in given.items()}
         self.inductor_options, self.options = {**IN_ONE_FUNCTION, **given}, options
-        self.beside_bytes = 0  # MiB of tensors outside of the step at its first call
+        self.beside_bytes = 0  # tensors outside of the step at its first call, in MiB despite the name
         self.passing_bytes = 0  # bytes of the copied state, which exists only during the first call
         self.held_then = 0  # bytes that the caller held besides the arguments when the step was compiled
         self.more_bytes = 0  # the newest `grown_bytes` that were compared with a budget in bytes
@@ -224,7 +224,8 @@ class BudgetedStep:
         return self.run(args, kwargs)
 
     def go_on(self, refusal: Infeasible) -> None:
-        """From now on runs the step as it is. Warns once why the budget is not kept."""
+        """Ends compiling the step again: later calls run it as it is compiled then. Warns once why the budget
+        is not kept."""
         self.times_anew = MOST_TIMES_ANEW
         if not self.is_told:
             log.warning("%s. More lives beside the step than when it was compiled; it goes on.", refusal)
@@ -292,8 +293,8 @@ class BudgetedStep:
 
     def is_cut_anew(self) -> bool:
         """Chooses the cuts of all graphs together if a whole step has been measured. Returns whether the
-        graphs are compiled again. If no cuts keep the budget, raises Infeasible before the step has been
-        compiled anew for the first time; later, training goes on with the present graphs."""
+        graphs are compiled again. If no cuts keep the budget, raises Infeasible. But if `call_anew` has
+        compiled the step before, training goes on with the present graphs instead."""
         if self.measured is None:
             return False
         decisions, refusal, measured = [], None, self.measured
@@ -342,8 +343,8 @@ class BudgetedStep:
         return self.measured.pauses.left_out()
 
     def bytes_beside(self, args, kwargs, device) -> int:
-        """Returns how many MiB of memory on the device belong neither to the arguments nor to the
-        module's parameters and buffers."""
+        """Returns, in MiB rounded down, the memory on the device that belongs neither to the arguments nor to
+        the module's parameters and buffers."""
         gc.collect()
         is_module = isinstance(self.target, torch.nn.Module)
         own = (*self.target.parameters(), *self.target.buffers()) if is_module else ()
@@ -375,7 +376,7 @@ class BudgetedStep:
 
     def note_peak(self, device) -> None:
         peak = max(peak_bytes(device), self.partitioner.peak_before)
-        if self.budget.bytes is None:  # a share is of the step alone, without bytes that came later
+        if self.budget.bytes is None:  # a share does not limit the bytes of the caller
             peak -= self.grown_bytes
         for graph in self.graphs:
             graph.measured_bytes = max(graph.measured_bytes or 0, peak)

@@ -33,9 +33,9 @@ class GraphToLower:
     held: set[str]  # names of arguments that exist after the graph drops them, because others hold them
     # Positions of the arguments whose memory a backward may overwrite; None if the graph is a forward.
     given_away: list[int] | None = None
-    returned: int = 0  # how many outputs of a forward, counted from the first, the caller gets
+    returned: int = 0  # the caller gets this many outputs of a forward, which are its first ones
     larger: tuple = ()  # LargerSizes for which the memory is also computed
-    strides: dict = dataclasses.field(default_factory=dict)  # by argument: strides chosen in forward
+    strides: dict = dataclasses.field(default_factory=dict)  # by argument: the strides that forward chose
 
     @property
     def is_backward(self) -> bool:

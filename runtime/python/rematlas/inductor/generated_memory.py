@@ -34,8 +34,7 @@ class _Reader:
         self.alive = self.peak = 0
         self.allocated = set()  # names of buffers that got new memory
         self.workspace = 0  # bytes of the workspace of the kernel whose outputs get their names now
-        # For each tuple that a kernel returns, by its name: maps the expression of each part to the name that
-        # the part gets later.
+        # For a line `buf4 = buf2[1]`, where a kernel returns the tuple buf2: {"buf2": {"buf2[1]": "buf4"}}.
         self.parts = {}
 
     def bind(self, name, storage) -> None:
@@ -95,8 +94,8 @@ class _Reader:
             self.allocated.add(made)
 
     def made_by(self, name) -> dict[str, int]:
-        """Returns the bytes, by name, of the tensor with this name, or of the parts of the tuple with this
-        name."""
+        """Returns {name: bytes}: one entry if `name` is a tensor, and one entry for each part if `name` is a
+        tuple of tensors."""
         sizes = {
             made: self.sizes.bytes_of(known_as)
             for made, known_as in self.parts.get(name, {name: name}).items()
@@ -160,8 +159,8 @@ def call_of(text: str) -> ast.FunctionDef:
 
 
 def parts_of_tuples(statements) -> dict:
-    """Returns the names that the parts of tuples get, by the name of the tuple and the expression of the
-    part. For example, `buf4` is the name for the expression `buf2[1]`."""
+    """Finds the statements that give names to parts of tuples. For the statement `buf4 = buf2[1]`, the result
+    contains {"buf2": {"buf2[1]": "buf4"}}."""
     found = {}
     for statement in statements:
         value = getattr(statement, "value", None)

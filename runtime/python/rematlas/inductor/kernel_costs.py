@@ -147,8 +147,8 @@ def signature_of_value(value):
 
 
 def sample(layout):
-    """Returns a tensor with this layout. If its type is floating, it holds small numbers; otherwise zeros,
-    because its values may be used as indices."""
+    """Returns a tensor with this layout. A tensor of a floating-point type holds small numbers. Any other
+    tensor holds zeros, because its values may be used as indices."""
     sizes, strides, dtype, device = layout
     made = torch.empty_strided(sizes, strides, dtype=dtype, device=device)
     return made.fill_(0.5 if dtype.is_floating_point else 0)
@@ -176,8 +176,8 @@ def tensors_read(node: Node) -> list:
 
 
 def copied_bytes(node: Node, layouts) -> int:
-    """Returns the bytes of those parameters that a kernel reads with other strides than they have. Inductor
-    copies such parameters right before the kernel. Other tensors are made with the strides with which they
+    """Returns the bytes of the graph's inputs that a kernel reads with other strides than they have. Inductor
+    copies such inputs right before the kernel. It makes all other tensors with the strides with which they
     are read."""
     return sum(
         bytes_of(read)

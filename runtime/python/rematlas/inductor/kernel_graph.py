@@ -115,10 +115,10 @@ class _Builder:
                 self.in_memory.remove(node)
 
     def follows_from_one(self, node: Node) -> bool:
-        """Says whether a fused node is computed from a single tensor in memory, apart from small tensors,
-        and that tensor is not larger than the node itself. If so, each kernel that reads the node computes it
-        again, because saving the node for backward is no better than saving that tensor. Returns False if
-        the kernel computes more than MOST_INLINED nodes, or random numbers, which are drawn only once."""
+        """Says whether a fused node is computed from a single tensor in memory that is not larger than the
+        node itself. Small tensors do not count. If so, each kernel that reads the node computes it again,
+        because saving the node for backward is no better than saving that tensor. Returns False if the
+        node's kernel computes more than MOST_INLINED nodes, or random numbers, which are drawn only once."""
         kernel = self.kernel(node)
         size = bytes_of(node)
         large = [bytes_of(read) for read in kernel.reads if SMALL * bytes_of(read) > size]

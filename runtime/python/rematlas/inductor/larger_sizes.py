@@ -1,8 +1,8 @@
-"""Sizes that differ from call to call, and how much larger they may become within a budget.
+"""Sizes of tensors that differ from call to call, and how much they may grow until the budget is exceeded.
 
-A graph with such sizes is planned for the sizes of the call that is compiled. The memory of the generated
-text is also computed for larger sizes. So the largest sizes within the budget are known, and for a call with
-larger sizes dynamo compiles the graph again.
+A graph with such sizes is planned for the call that is compiled. Its memory, which is read from the code that
+inductor generates, is also computed for sizes that are larger by each of FACTORS. The largest sizes that keep
+the budget become a limit of the compiled graph. For a call beyond the limit, dynamo compiles the graph again.
 """
 
 import sympy

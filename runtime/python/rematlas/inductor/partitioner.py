@@ -44,8 +44,8 @@ class Partitioner(CustomPartitionerFn):
         self.refusal = None  # the Infeasible or SeveralGraphs that ended the last compilation
         self.codes = {}  # the code of the graphs that were cut, until torch asks for it
         take_codes(lambda partitioner: partitioner.codes if isinstance(partitioner, Partitioner) else None)
-        # Parts of the key of torch's cache: MiB of tensors outside of the step at its first call, and
-        # additional bytes that the caller held at a later compilation.
+        # Parts of the key of torch's cache. `beside_bytes`: tensors outside of the step at its first call, in
+        # MiB. `more_bytes`: bytes that the caller held at a later compilation in addition.
         self.beside_bytes = self.more_bytes = 0
         # The peak bytes of the call before planning. Planning runs kernels to measure them, and their peaks
         # must not count.

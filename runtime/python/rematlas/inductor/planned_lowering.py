@@ -1,8 +1,8 @@
 """Makes inductor follow the plan when it lowers a graph. This file uses private parts of torch.
 
 A plan says which tensors are written to memory, in which order kernels run, and when tensors are freed.
-Inductor deviates from each of these if that saves a kernel or an allocation. For graphs without a plan
-nothing changes.
+By itself, inductor would deviate from all this where that saves a kernel or an allocation. For graphs without
+a plan nothing changes.
 """
 
 import weakref
@@ -23,7 +23,7 @@ PLANNED = "rematlas_planned"  # key in the metadata of a graph's output node
 IN_MEMORY = "rematlas_in_memory"  # key in the metadata of a node
 SMALL_BYTES = 1 << 16
 LARGE_SHARE = 16  # a large tensor has more than SMALL_BYTES and 1/16 of the largest tensor's bytes
-NEAR = 4  # kernels that are at most this many places apart in the plan may still be fused
+NEAR = 4  # kernels may be fused if they are at most this many places apart in the plan
 largest_bytes = weakref.WeakKeyDictionary()  # by lowered graph: the bytes of its largest tensor
 
 fused_by_inductor = Scheduler.are_long_distant_nodes
@@ -53,9 +53,9 @@ def reorder(graph: fx.Graph) -> None:
 
 
 def nodes_in_channels_last(lowering):
-    """Returns the nodes that inductor lays out in channels-last order; for a planned graph, without the
-    arguments. Otherwise inductor would save channels-last copies of the weights of convolutions for backward,
-    and all these weights would be in memory twice."""
+    """Returns the nodes that inductor lays out in channels-last order. In a planned graph, arguments are not
+    among these nodes. If they were, inductor would save channels-last copies of the weights of convolutions
+    for backward, and all these weights would be in memory twice."""
     nodes = prefer_channels_last_by_inductor(lowering)
     if PLANNED in output_of(lowering.module.graph).meta:
         nodes -= {node for node in nodes if node.op == "placeholder"}
@@ -118,8 +118,8 @@ def may_fuse_with_reader(scheduler, writer, reader, *others) -> bool:
 
 def generate(scheduling, node) -> None:
     """Generates code for a kernel. On the CPU, inductor puts several kernels into one function, and the
-    tensors that the function reads are freed only when it ends. So if the kernel is the last one to read a
-    large tensor, the function ends after it."""
+    tensors that the function reads are freed only when the function ends. So the function ends after a kernel
+    that is the last one to read a large tensor."""
     generate_by_inductor(scheduling, node)
     if is_planned() and frees_a_large_tensor(node):
         scheduling._set_flush_status(True)

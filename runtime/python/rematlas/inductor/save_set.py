@@ -146,9 +146,9 @@ class KernelStep:
         )
 
     def forbid_overwriting(self, names, answer: SaveSet) -> int:
-        """From now on makes the named kernels write their results to new memory. Kernels that compute
-        the same, for example in other blocks, then also write to new memory, because the next schedule would
-        otherwise overwrite tensors there. Returns the peak bytes that the answer's schedule then has."""
+        """From now on makes the named kernels write their results to new memory. This also holds for all
+        kernels that compute the same, for example in other blocks, because the next schedule would otherwise
+        let those kernels overwrite tensors. Returns the peak bytes that the answer's schedule then has."""
         ran = [
             (kind_of(kernel), kernel.node.name, op)
             for kernel, op in zip(self.ran, self.ops, strict=True)

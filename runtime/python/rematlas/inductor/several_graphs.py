@@ -2,8 +2,8 @@
 
 While a graph runs, the tensors that the graphs before it have saved are still allocated. So the graphs cannot
 be cut independently. If the first call meets a second graph, it starts again, and each graph is cut for the
-least memory. After that call all graphs are known, and so is the memory of eager code between them. The
-second call is compiled with the cuts that are chosen for all graphs together. A step of one graph is compiled
+least memory. After that call, all graphs and the memory of eager code between them are known. The second
+call is compiled with the cuts that are chosen for all graphs together. A step of one graph is compiled
 again only if eager code, such as a loss outside of the graph, makes the step exceed the budget.
 """
 
@@ -48,8 +48,8 @@ class WhatIsLeft:
         self.between = between
 
     def cut(self, graph: BudgetedGraph) -> tuple[tuple, CompiledGraph | None]:
-        """Returns the forward and backward graphs with their CompiledGraph; with None instead if the
-        CompiledGraph is already known."""
+        """Returns the forward and backward graphs, and their CompiledGraph. Returns None in place of
+        the CompiledGraph if the caller already has it."""
         if self.between is not None:
             graph.between = self.between.of(graph)
         return graph.cut()
@@ -101,7 +101,7 @@ class OneGraph(MeasuredStep):
         except Infeasible:
             if graph.budget.share is None:
                 raise
-            raise SeveralGraphs from None  # a share is of all graphs together, and more may follow
+            raise SeveralGraphs from None  # a share refers to all graphs together, and more graphs may follow
         self.cuts.append(graph.best)
         self.told = told
         return modules, told
@@ -188,7 +188,7 @@ class StepOfGraphs:
 
     def peaks(self, cuts) -> list[int]:
         """Returns for each graph the peak bytes over its forward, its backward, and the eager code before
-        each of these."""
+        each of the two. The peak of the first graph also covers the eager code after the last run."""
         level, peaks = self.start, [0] * len(cuts)
         forward = [(number, cuts[number].forward) for number in self.order]
         backward = [(number, cuts[number].backward) for number in reversed(self.order)]

@@ -38,7 +38,7 @@ class CallPlan:
         self.watch = None  # the Watch of the module in the state of this key; None once there is a plan
         self.original = Original()
         self.comparisons = Comparisons()
-        self.more_beside = 0  # by how many bytes the tensors beside the step are larger on another rank
+        self.more_beside = 0  # bytes by which another rank's tensors beside the step exceed this rank's
         self.shared_casts = 0  # number of autocast regions in which forwards of this kind shared casts
         self.shared_region = None  # the newest of these regions (modes.CastRegion)
         self.plans_by_use = {}  # by the outputs that the loss uses: a plan from shapes, and its answer
@@ -99,8 +99,8 @@ class CallPlan:
             self.state.settle_recorded(step)
 
     def release_what_sums(self) -> bool:
-        """Abandons the open forwards whose gradients are sums: autograd then runs their backwards as if
-        there were no plan. Returns whether there were such forwards."""
+        """Abandons the open forwards whose gradients are added to sums: autograd then runs their backwards as
+        if there were no plan. Returns whether there were such forwards."""
         are_released = False
         for step in self.open_steps:
             are_released = step.release_if_shared() or are_released
@@ -157,8 +157,8 @@ class CallPlan:
 
     def fits_perhaps(self, call):
         """Says whether a step of the original fits even if it runs other ops than the recorded steps; None if
-        this is not known. Such a step can be open together with other steps, so once a step did not fit,
-        the answer is always False."""
+        this is not known. Returns False if any earlier step of the original did not fit, because such a step
+        can be open together with other steps."""
         fits = self.fits(call)
         if fits is False or self.owner.fallback.has_not_fitted:
             return False
@@ -189,7 +189,7 @@ class CallPlan:
         self.original.note_recorded(owner.recorded_bytes(recorded))
 
     def note_answer(self, answer) -> None:
-        """Stores the planner's answer. It has the bytes of the original, also if no schedule was found."""
+        """Stores the planner's answer. Even if no schedule was found, it has the bytes of the original."""
         self.answer = answer
         if self.original.bytes:
             self.original.note_recorded(self.owner.original_bytes(answer))
@@ -225,7 +225,7 @@ class CallPlan:
         self.reason = why
         self.plan, self.open_steps, self.plans_by_use = None, [], {}
         self.state = Refused(self, room)
-        # If the bytes of a step are known, the message is about steps that do not fit: eviction runs them.
+        # If the bytes of a step are known, the message speaks of steps that do not fit, which eviction runs.
         self.owner.refusals.tell(why, error, False if self.original.bytes else None)
 
     def begin_planning(self, first, second) -> None:
@@ -266,8 +266,8 @@ class CallPlan:
         return not why
 
     def bind(self, is_last_try=False) -> None:
-        """Makes the solved plan ready to run. Afterwards the plan is compared with the original, if both fit
-        in the budget together."""
+        """Makes the solved plan ready to run. A plan from real steps is then compared with the original if
+        `verify` asks for it, and if both fit in the budget together or eviction can run the step."""
         owner, plan, answer = self.owner, self.plan, self.answer
         if not self.passes_gate():
             return

@@ -14,8 +14,8 @@ log = logging.getLogger("rematlas")
 
 
 class Unbound(State):
-    """There is a plan, but it could not be bound, because the forward had other parameters than before: FSDP2
-    holds shards between forwards. The plan is bound again in the next forward."""
+    """There is a plan, but it is not bound yet. Binding failed because the module has other parameters
+    between forwards than in a forward (under FSDP2: shards). The next forward tries again."""
 
     name = StateName.COMPARING
 

@@ -91,9 +91,10 @@ def has_compiled_functions(module) -> bool:
 
 
 class Twin:
-    """Runs the step on a copy of the module, or on a module that may be changed itself. `form`: the form in
-    which the step is recorded. `known`: the attributes that the forward sets in each step, as (place of the
-    dictionary, name). `memo`: the memo of copy.deepcopy with which the copy was made."""
+    """Runs the step on a copy of the module. If the module itself may be changed, it serves as the copy.
+    `form`: the form in which the step is recorded. `known`: the attributes that the forward sets in each
+    step, as (place of the dictionary, name). `memo`: the memo of copy.deepcopy with which the copy was
+    made."""
 
     def __init__(self, module, form, call, hooks, used, memo, recorded_as):
         self.module = module
@@ -112,12 +113,13 @@ class Twin:
 
     def record(self, settles=False) -> Recorded:
         """Records two steps, which must run the same ops, and returns the second one. Steps whose forward
-        sets an attribute for the first time do not count. `settles`: whether the first step does not count
-        either if it is refused."""
+        sets an attribute for the first time do not count. With `settles`, a first step that is refused does
+        not count either."""
         first = None
         for step in range(MOST_STEPS):
             if step > 0 and modes.shares_casts(self.call.device):
-                # New parameters are cast again. The autocast region has cached the casts of the old ones.
+                # The autocast region has cached the casts of the parameters. Only the casts of new parameters
+                # run again in this step.
                 renew_parameters(self.twin, self.recorded_as)
             try:
                 found, set_now = when_free(self.step, evicting.in_force is not None)
@@ -156,14 +158,14 @@ class Twin:
 
     def is_of_one_form(self, place) -> bool:
         """Says whether the module and its twin have containers of the same form at this place. Also returns
-        True if one of them has no tensors there."""
+        True if the module or the twin has no tensors at this place."""
         dictionary, name = place
         found = [dictionary_at(module, dictionary).get(name) for module in (self.module, self.twin)]
         return not all(map(is_kept, found)) or form_of(found[0]) == form_of(found[1])
 
     def step(self):
-        """Runs a step on shapes. Returns it as Recorded, and a pair: the attributes that its forward has set,
-        and the attributes that it has used as counters or logs."""
+        """Runs a step on shapes. Returns the step as Recorded, and a pair of sets: the attributes that the
+        forward has set, and the attributes that the forward has used as counters or logs."""
         self.places = places_of(self.twin)
         self.begin_as_the_module()
         call, watch = self.call, self.look()
@@ -216,8 +218,8 @@ class Twin:
         return found, (set_now, counted_now)
 
     def begin_as_the_module(self) -> None:
-        """In the module, an attribute that the forward sets may still have a value without tensors, such as
-        None. Sets the twin's attribute to the same value, because the forward may look at the value."""
+        """Copies from the module to the twin the values of attributes that the forward sets, if these values
+        hold no tensors yet (for example None). The forward may look at these values."""
         for place, name in self.known:
             own = dictionary_at(self.module, place).get(name, self)
             if own is self or is_kept(own):

@@ -31,8 +31,9 @@ SHARED_SUMS = (
     "several forwards are open at a time, and share what they sum: it would be summed in another order; run"
     " each backward before the next forward where the training allows it"
 )
-MOST_SHARED = 4  # if more forwards than this share sums, the module is assumed to share them regularly
-QUIET = 8  # after this many forwards in a row without shared sums, the count starts again at 0
+# If more forwards than this share sums of gradients (see Sharing), the module is assumed to do so regularly.
+MOST_SHARED = 4
+QUIET = 8  # after this many forwards in a row without shared sums, the count restarts at 0
 
 
 class RunForward(typing.NamedTuple):
@@ -135,7 +136,8 @@ class Sharing:
 
     def note(self, sums_now, casts_now) -> None:
         """Called when a forward begins. `sums_now`: open forwards were released to autograd, because they sum
-        gradients or their backward moves buffers. `casts_now`: the forward shares casts with open forwards, which were also released."""
+        gradients, or because their backward would update buffers. `casts_now`: open forwards were released to
+        autograd, because the new forward shares casts with them."""
         self.sums_now, self.casts_now = sums_now, casts_now
         self.quiet = 0 if sums_now else self.quiet + 1
         self.count = self.count + sums_now if self.quiet < QUIET else 0

@@ -45,8 +45,9 @@ class NoRoom:
         now = KeptBetweenSteps.of(owner.module)
         gradients, states = now.gradients.there, now.states.there + now.states.missing
         outputs = 0
-        # If there are no gradients after two steps, the program frees them before each forward. So missing
-        # gradients and outputs are added only in the first two steps.
+        # Gradients that are missing after two steps will not appear later: the program frees them before each
+        # forward. So missing gradients, and the outputs of a previous step, count only in the first two
+        # steps.
         if owner.original + owner.replayed < 2:
             gradients += now.gradients.missing
             outputs = self.answer.output_bytes  # the program still holds the outputs of the previous step

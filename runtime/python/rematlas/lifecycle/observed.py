@@ -1,5 +1,5 @@
-"""Steps of the original, from their forward to the end of their backward, that are recorded or compared with
-a plan."""
+"""Steps of the original that are recorded, or that are compared with a plan. A step lasts from its forward to
+the end of its backward."""
 
 import contextlib
 
@@ -94,8 +94,8 @@ class ObservedForward:
         self.dtensors = ()  # OutputForms of the outputs that are DTensors
 
     def run(self, given):
-        """Runs the forward on the tensors `given`, and returns the output, with parts in place of DTensors.
-        `for_caller` returns it as the caller gets it."""
+        """Runs the forward on the tensors `given`. Returns the output, in which each DTensor is replaced by
+        its part on this rank. `for_caller` puts the DTensors back."""
         module, call = self.owner.module, self.call
         logs = self.log if self.log.known else contextlib.nullcontext()
         with self.owner.forwarding_original(), logs, call.offloading.aside(module, call.device):
@@ -109,8 +109,8 @@ class ObservedForward:
             return output
 
     def for_caller(self, output):
-        """Called when the recording or comparison has got the tensors of `output`. Returns the output as the
-        caller gets it."""
+        """Called after the recording or comparison has seen the tensors of `output`. Returns the output that
+        the caller gets, with DTensors."""
         return outputs.with_wholes(output, self.dtensors)
 
     def look_at(self, output, given) -> None:
@@ -142,8 +142,9 @@ class ObservedForward:
         self.returned = Returned(template, sources, kept, made, self.dtensors)
 
     def change_before_failure(self) -> str:
-        """Called when the forward has failed. Returns a text about a change that the forward made before it
-        failed, and that a second run would repeat; empty if the forward can be run again."""
+        """Called when the forward has failed. If the forward had already changed something, a second run
+        would repeat this change; returns a text about it. Returns an empty text if the forward can run
+        again."""
         change = self.call.change()
         return change or self.before.change_but_for_assigned(
             self.owner.module, self.watch, self.owner.state.look()

@@ -1,5 +1,5 @@
-"""A planned forward whose backward may still come, with the facts that the original needs to run the
-forward itself."""
+"""A forward that a plan has run and whose backward may still come, with the facts that the original needs to
+run the same forward again."""
 
 import contextlib
 
@@ -23,7 +23,7 @@ class OpenForward:
         """Runs the original's forward with gradients, for a backward that the plan cannot run. Returns the
         outputs. `used`: for each output, whether it got a gradient."""
         call = self.call.as_made()
-        # The program may have left the autocast region of the forward since then.
+        # The program may have left the forward's autocast region in the meantime.
         with self.owner.regions.of(self), call.autocast.again():
             outputs = self.call_plan.replan_for(call, given, tuple(used))
             if outputs is not None:

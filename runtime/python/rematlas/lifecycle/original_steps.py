@@ -1,4 +1,4 @@
-"""How the original runs the steps of a module that no plan runs."""
+"""Runs by the original those steps of a module that no plan runs."""
 
 import contextlib
 import logging
@@ -38,8 +38,8 @@ class OriginalSteps:
 
     def join_open_forward(self, args, kwargs):
         """Runs a forward of a module under fully_shard while another forward is open. One backward may go
-        through both, and FSDP2 then adds gradients before it reduces them. So no plan can run such a module.
-        Raises RuntimeError if a plan runs the open forward."""
+        through both forwards, and FSDP2 then adds gradients before it reduces them. No plan can do this, so
+        the module gets no plan from now on. Raises RuntimeError if a plan has run the open forward."""
         call_plans = list(self.call_plans.values())
         if any(map(has_open_plan, call_plans)):
             raise RuntimeError(
@@ -72,7 +72,8 @@ class OriginalSteps:
         self.together.run_original()
 
     def leave_alone(self, bystander, args, kwargs):
-        """Runs the original, because the bystander watches or replaces the ops of the call."""
+        """Runs the original, because `bystander` (see modes.Bystander) watches or replaces the ops of the
+        call."""
         about = self.fallback.about_the_budget(None)
         if about and not bystander.allows_eviction:
             about = ", and may go beyond the budget"
@@ -116,7 +117,8 @@ class OriginalSteps:
         self.note_original(why)
 
     def leave_plan_in_backward(self, plan, why) -> None:
-        """Called when the original runs a step again whose forward the plan has run."""
+        """Called when the plan has run a step's forward but not its backward. The original then runs the step
+        again."""
         self.together.leave_plan(why)
         if self.updates is not None:
             self.updates.note_original()
@@ -127,7 +129,7 @@ class OriginalSteps:
         self.count_original()
 
     def count_original(self, runner=Runner.ORIGINAL) -> None:
-        """Called when the original runs a step. Frees those arenas of plans that hold no tensors, because
+        """Called when the original runs a step. Frees the plans' arenas in which no tensor is held, because
         this step does not use them."""
         self.original += 1
         if self.options.budget_bytes is not None:

@@ -1,4 +1,5 @@
-"""How a module makes its return value from the outputs of its plan, in the form of plan files."""
+"""The facts from which a module makes its return value out of the plan's outputs, as plan files store
+them."""
 
 import base64
 import pickle

@@ -206,8 +206,8 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
         base, number, _ = key
         is_new_state = number not in self.states_seen
         self.states_seen.add(number)
-        # The module changed before the kinds of calls in `begun` were fully recorded. They are dropped,
-        # because they would be completed only if the module switched back to its former state.
+        # `begun`: kinds of calls that were not fully recorded when the module changed its state. These kinds
+        # are dropped, because their recording would go on only if the module returned to its former state.
         begun = [
             k
             for k, plan in self.call_plans.items()
@@ -243,7 +243,7 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
         """Drops a kind of call, because its calls will have another key from now on."""
         del self.call_plans[call_plan.key]
 
-    # Questions and notes of the states of kinds of calls.
+    # What the states (state.py) of the kinds of calls ask this object, and what they tell it.
 
     def device(self) -> str:
         """Returns the module's device with its index: "cpu", or "cuda:1"."""
@@ -265,7 +265,8 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
         return StepContext(self.options, self.name, watch, tensors, inputs, device, self.several)
 
     def forward_by_plan(self, call_plan, call, given):
-        """Runs a forward on the tensors `given` by the plan. Returns the outputs, and why there are none."""
+        """Lets the plan run a forward on the tensors `given`. Returns the outputs, and a reason if there are
+        none."""
         compiled = call_plan.plan.compiled
         tensors = self.state.watch.tensors_of_step()
         outputs, number, why = compiled.forward(
@@ -314,7 +315,7 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
             return False
         bystander = modes.bystander()
         if bystander is not None and not bystander.allows_eviction:
-            return False  # the bystander would see the op by which CastRegion checks the region
+            return False  # CastRegion checks the region by an op, which the bystander would see
         return self.regions.release_open_forwards(self.call_plans.values(), self.before_release)
 
     def before_release(self) -> None:
@@ -361,11 +362,11 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
 
     def update_bytes(self) -> int:
         """Returns the bytes of parameters, buffers, gradients and missing states during the optimizer's own
-        step; 0 if no plan can take over the updates before steps have been watched."""
+        step; 0 if a plan cannot take over the updates, or only after steps have been watched."""
         missing = 0 if self.updates is None else self.updates.missing_bytes()
         return 0 if missing == 0 else missing + sum(map(in_blocks, self.state.watch.tensors_of_step()))
 
-    # Questions and requests of `api`.
+    # What api.py asks this object, and what it tells it to do.
 
     def measure_peaks(self) -> None:
         """From now on also measures the peaks of planned steps. On a GPU each measurement resets
@@ -377,7 +378,7 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
         return any(call_plan.is_planned for call_plan in self.call_plans.values())
 
     def updates_in_each_backward(self) -> bool:
-        """Says whether all plans of some kind of call update the parameters in each backward."""
+        """Says whether there is a kind of call whose steps all run by plans with updates."""
         return any(
             call_plan.plan is not None and call_plan.plan.is_direct for call_plan in self.call_plans.values()
         )

@@ -64,8 +64,9 @@ class Planning(Unplanned):
         )
 
     def advice_about_updates(self) -> str:
-        """Returns why the step is not planned together with the updates, or what the user can announce for
-        that; empty without an optimizer."""
+        """If the user has announced nothing, returns what to announce, so that the step can be planned
+        together with the updates. Otherwise returns why the optimizer does all updates itself. Empty if there
+        is nothing to say, or no optimizer."""
         updates = self.owner.updates
         if updates is None:
             return ""

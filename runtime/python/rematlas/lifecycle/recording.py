@@ -83,7 +83,7 @@ class Recording(Unplanned):
 
     def try_to_record(self, call):
         """Records a forward. Returns the output, None and an empty text. If the forward ran out of memory,
-        returns None, the error's message, and a text about a change by the forward before the error."""
+        returns None, the error's message, and the text of ObservedForward.change_before_failure."""
         owner, call_plan = self.owner, self.call_plan
         kind = RecordingKind.WITH_AUDIT if self.first is None else RecordingKind.REAL
         recording = StepRecording(owner.state.watch, call.inputs, call.device, kind)
@@ -111,7 +111,7 @@ class Recording(Unplanned):
         recording.end(forward.tensors)
         owner.together.note(recording.groups())
         # A comparison takes more memory than the plan alone. If the original runs under eviction, the plan
-        # leaves free about the bytes of a batch. Then plan and original fit together.
+        # leaves about as many bytes free as a batch takes, so that plan and original fit together.
         spare = sum(tensor.nbytes for tensor in call.inputs) if owner.fallback.evicts_now else 0
         others = recording.other_bytes() - sum(held)
         region = owner.regions.now

@@ -67,7 +67,7 @@ class Refusals:
             log.warning("rematlas: %s; for a budget under torch.compile %s", said, BY_COMPILE)
 
     def note_replaced(self, name) -> None:
-        """Logs once that calls are planned although they run under hooks of this kind."""
+        """Logs once that calls are planned although they run under the hooks that `name` describes."""
         if self.is_first(name):
             log.info(
                 "rematlas: plans decide in the place of %s what is kept for the backward of the module; steps"

@@ -11,8 +11,9 @@ from ..updates.kept_between_steps import KeptBetweenSteps
 from ..updates.update_rule import Role
 from .packing import Packing
 
-# A plan from shapes need not suit the real steps. Real steps are recorded once the original had to run at
-# least this many of the plan's backwards, and at least half of the plan's backwards.
+# A plan from shapes may not match the real steps: the original may have to run the backward of a step whose
+# forward the plan has run. Real steps are recorded as soon as this has happened at least this many times, and
+# in at least half of the plan's steps.
 MOST_LEFT = 2
 
 
@@ -92,7 +93,7 @@ class StepPlan:
 
     def __init__(self, compiled, returned, *, sums, other_bytes, frames, used=None):
         self.compiled = compiled
-        self.recorded = compiled  # the plan of this process, for a new solve, see `be_shared_anew`
+        self.recorded = compiled  # the plan that this process recorded; `be_shared_anew` returns to it
         self.returned = returned
         self.is_one_output = (
             not (returned.kept or returned.effects or returned.dtensors)
@@ -123,8 +124,7 @@ class StepPlan:
         return self.used is not None
 
     def is_of_other_steps(self) -> bool:
-        """Says whether this plan from shapes does not match the real steps. This is assumed once the original
-        had to run at least MOST_LEFT and at least half of the backwards."""
+        """Says whether this plan was made from shapes and does not match the real steps, see MOST_LEFT."""
         return self.is_from_shapes and self.left_steps >= MOST_LEFT and 2 * self.left_steps >= self.steps
 
     def be_for(self, *, frames=None, other_bytes=None) -> None:
@@ -191,8 +191,8 @@ class StepPlan:
         return self.identity
 
     def run_by(self, ending, moves_buffers_in_backward=None) -> None:
-        """Makes all steps run by plans that take the gradients themselves, from now on. `ending` is one of
-        these plans."""
+        """From now on all steps run by plans in `endings`, which use the gradients within the step. `ending`
+        is one of these plans."""
         self.is_direct, self.compiled = True, ending.plan
         self.moves_buffers_in_backward = moves_buffers_in_backward
 

@@ -1,9 +1,9 @@
 """Makes all ranks that run a module's collectives agree on one Course in each step.
 
 A plan runs collectives in another order than the original, and runs some of them twice. If one rank ran the
-plan and another rank the original, they would wait for each other without end, or exchange wrong data. So
-before each forward of such a module, each rank tells the other ranks which courses it can take, through the
-store of the process group.
+plan and another rank the original, these ranks would wait for each other without end, or exchange wrong data.
+So before each forward, each rank tells the other ranks which courses it can take. The ranks exchange these
+messages through the store of the process group.
 """
 
 import contextlib
@@ -33,15 +33,15 @@ FIELD = 12  # bits for each Course in the number that counts the ranks by Course
 
 
 class Course(enum.IntEnum):
-    """The ways in which a rank can run a step. All ranks take the least course of any of them. RECORDED: the
-    original runs in the form in which steps are recorded. This matters only for sharded parameters: otherwise
-    this form is the original itself."""
+    """The ways in which a rank can run a step. Each rank names the greatest course that it can take; all
+    ranks then take the least of these courses. RECORDED: the original runs in the form in which steps are
+    recorded. This form differs from the original only for sharded parameters."""
 
     REFUSED = 0
     ORIGINAL = 1
     RECORDED = 2
     UNCOMPARED = 3  # the plan runs, and this rank cannot compare it in this step
-    COMPARED = 4  # the plan runs beside the original, because comparisons are missing
+    COMPARED = 4  # the plan runs beside the original, because it must be compared first
     PLANNED = 5  # the plan runs, alone or beside the original
     UNEQUAL = 6  # only as a common result: each rank has a plan, but not the same one
 
@@ -73,10 +73,12 @@ class Together:
         self.unequal = 0  # forwards in a row whose ranks have unequal plans
         self.groups = []  # names of the process groups, in the order in which the step was seen to use them
         self.meetings = 0  # how often the ranks have told each other their course
-        self.failed_at = None  # `begun()` when the forward after the last meeting raised an error
-        self.has_kept = False  # that forward has kept all parameters that it had gathered
-        self.tries_again = False  # the present forward is a second try of that forward
-        self.last = None  # the Told on which the ranks agreed last, and `begun()` at that time
+        # If the forward after the last meeting raised an error: the result of `begun()` at that moment.
+        self.failed_at = None
+        self.has_kept = False  # the failed forward has kept all parameters that it had gathered
+        self.tries_again = False  # the present forward is a second try of the failed forward
+        # From the last meeting: the Told on which the ranks agreed, and the result of `begun()` at that time.
+        self.last = None
 
     @property
     def is_on(self) -> bool:
@@ -166,8 +168,9 @@ class Together:
         return f"rank {dist.get_rank()}: {why}"
 
     def leave_plan(self, why) -> None:
-        """Called when the plan cannot run a step of this rank. Waits until all ranks have come here, so all
-        of them run the original. Raises RuntimeError if a rank does not come, because it runs the plan."""
+        """Called when the plan cannot run a step of this rank. Waits until all ranks have called this method;
+        then all of them run the original. Raises RuntimeError if a rank does not call it, because that rank
+        runs the plan."""
         for group in self.groups:
             process_group = dist.distributed_c10d._resolve_process_group(group)
             size, store = process_group.size(), ranks.store()
@@ -205,15 +208,15 @@ class Together:
         self.failed_at, self.has_kept = self.begun(), has_kept
 
     def is_tried_again(self, begun, failed_at) -> bool:
-        """Says whether the present forward is a second try of the forward after the last meeting. That
-        forward failed, and the other ranks may be waiting in its next collective. This rank must have begun
-        no collective since the meeting; or none since the failure, if the forward kept what it had
-        gathered."""
+        """Says whether the present forward is a second try of the forward after the last meeting, which
+        failed on this rank. The other ranks may be waiting in a collective of the failed forward. The answer
+        is True only if this rank has begun no collective since the meeting (since the failure, if the failed
+        forward kept the parameters that it had gathered)."""
         at_meeting = self.last[1]
         return failed_at is not None and begun == (failed_at if self.has_kept else at_meeting)
 
     def begun(self) -> list[int]:
-        """Returns for each group how many collectives it has begun."""
+        """Returns, for each process group in `groups`, the number of collectives that it has begun."""
         counts = counts_of_collectives() if self.groups else {}
         return [counts.get(group, 0) for group in self.groups]
 
@@ -262,8 +265,8 @@ class Together:
 
 
 def plan_smaller(call_plan, too_many) -> None:
-    """Plans again on all ranks, because the plan is too large by `too_many` bytes on one of them. Waits for
-    the plan."""
+    """Plans again on all ranks, because the present plan is too large by `too_many` bytes on one rank. Waits
+    for the new plan."""
     owner, plan = call_plan.owner, call_plan.plan
     log.warning(
         "rematlas: a rank has %d bytes more beside the step than the plan leaves free: it is planned anew",
@@ -289,8 +292,8 @@ def counts_of_collectives() -> dict[str, int]:
 
 def is_there_within(timeout, store, key) -> bool:
     """Waits until the store has the key. Returns False if the store does not have the key after `timeout`.
-    `Store.wait` is not used: it would block the store for the thread that publishes this rank's plan, while
-    another rank may wait for that plan before it comes here."""
+    `Store.wait` is not used, because it would block the store for the thread that publishes this rank's plan.
+    Another rank may need this plan before it can set the key."""
     end, pause = time.monotonic() + timeout.total_seconds(), 0.0002
     while not store.check([key]):
         if time.monotonic() > end:

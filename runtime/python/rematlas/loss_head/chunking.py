@@ -82,7 +82,7 @@ class Chunking:
 
 
 def note_for(chunking):
-    """Returns a function that passes its arguments to `chunking.note`. The walk over the objects that the
-    module's forward may change does not look into this function, so it does not find the Chunking, whose
-    notes do not influence which ops the module runs."""
+    """Returns a function that passes its arguments to `chunking.note`. The Chunking itself must stay hidden
+    from the walk over the objects that the module's forward may change, because its notes do not influence
+    which ops the module runs. The walk does not look into this function."""
     return lambda *found: chunking.note(*found)

@@ -130,9 +130,9 @@ class AnyHead:
         return logits
 
     def part(self, hidden):
-        """Returns the chunk of hidden states as a new leaf, so that gradients for it can be computed. It is a
-        copy: a recorder of the ops below autograd would otherwise see the same logits in forward and
-        backward, and a plan could hold them in between."""
+        """Returns the chunk of hidden states as a new leaf, so that gradients for it can be computed. The
+        leaf is a copy. Otherwise a recorder of the ops below autograd would see the same logits in forward
+        and backward, and a plan could hold the logits in between."""
         return hidden.detach().clone().requires_grad_()
 
     def logits_with_gradients(self, hidden, sums):
@@ -140,8 +140,9 @@ class AnyHead:
 
 
 def states_of_generators(device) -> list:
-    """Returns the states of torch's generators as bytes. They are read directly from memory, because any op
-    on these tensors would become an op of the step, and their values differ in each step."""
+    """Returns the states of torch's generators as bytes. The bytes are read directly from the memory of the
+    state tensors. An op that reads these tensors would become an op of the step, although their values differ
+    in each step."""
     states = [torch.get_rng_state()]
     if device.type == "cuda" and torch.cuda.is_initialized():
         if torch.cuda.is_current_stream_capturing():

@@ -51,8 +51,8 @@ class PlainForm:
         return self.run_original(args, kwargs)
 
     def run_again(self, args, kwargs, state, tensors):
-        """Runs a step of the original whose forward a plan has run. `tensors`: the tensors that the plan was
-        given, which get the gradients."""
+        """Called when a plan has run a step's forward but cannot run its backward. Runs the original's
+        forward of this step. `tensors`: the tensors that the plan was given, which get the gradients."""
         return self.module.forward(*args, **kwargs)
 
     def recorded_forward(self, watch, bound, refuse):
@@ -61,11 +61,12 @@ class PlainForm:
         return self.module.forward
 
     def parts_of_output(self, output):
-        """Returns the output of the recorded forward as the step makes it, see OutputForms.parts."""
+        """Called with the output of the recorded forward. Returns the output with this rank's parts in place
+        of its DTensors, and the OutputForm of each DTensor, see OutputForms.parts."""
         return output, ()
 
     def parts_from_shapes(self, output):
-        """Returns the output of a step that no caller gets, with parts in place of its DTensors."""
+        """As `parts_of_output`, for a step that is recorded from shapes. Returns only the output."""
         return output
 
     def process_groups(self) -> list:
@@ -160,7 +161,7 @@ class ShardedForm(PlainForm):
         return next(filter(None, (fsdp.left_alone(state, self.gathered) for _, state in self.states)), None)
 
     def note_padding(self) -> None:
-        """Notes how to get the padded parts of parameters. The program may have set new parameters."""
+        """Updates `padded_parts`, because the program may have set new parameters."""
         parameters = [
             p for _, state in self.states for group in fsdp.groups_of(state) for p in group.fsdp_params
         ]
@@ -275,9 +276,10 @@ class OwnStep:
                 entries[name] = parameter
 
     def noting(self, parameter):
-        """Returns a function that takes the gradient of a DTensor, notes its form, and returns its part on
-        this rank. An unexpected form is expected from the next step on; in this step the gradient goes
-        directly to the parameter."""
+        """Returns a function that takes the gradient of a DTensor, notes the gradient's placements, and
+        returns the gradient's part on this rank. If the placements are not the expected ones, this step adds
+        the gradient directly to the parameter, and cannot be recorded. Later steps expect these
+        placements."""
 
         def local_gradient(gradient):
             part = gradient._local_tensor
@@ -295,8 +297,8 @@ class OwnStep:
         return local_gradient
 
     def packing(self):
-        """Returns a context in which autograd keeps no wholes for the backward, which gathers them again as
-        FSDP2 does. A plan may keep them."""
+        """Returns a context in which autograd keeps no wholes for the backward. The backward gathers them
+        again, as under FSDP2. (A plan may decide to keep them.)"""
         if not self.groups:
             return contextlib.nullcontext()
 

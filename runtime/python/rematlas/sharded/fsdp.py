@@ -30,8 +30,8 @@ def groups_of(state) -> list:
 
 
 def is_within_another(module) -> bool:
-    """Says whether FSDP2 handles a module around this one. If so, it gathers the parameters before this
-    module is called."""
+    """Says whether FSDP2 handles a module that contains this one. FSDP2 then gathers the parameters before
+    this module is called."""
     state = state_of(module)
     return state is not None and state._is_root is False
 
@@ -56,7 +56,8 @@ def padded_part(parameter):
     padding follows the part in the same memory. `parameter`: an FSDPParam."""
     part, padded = parameter.sharded_param._local_tensor, parameter._sharded_param_data
     if padded.untyped_storage()._cdata != part.untyped_storage()._cdata:
-        parameter.reset_sharded_param()  # the program has set another tensor
+        # The program has given the parameter another tensor. FSDP2 makes a new padded part from it.
+        parameter.reset_sharded_param()
         padded = parameter._sharded_param_data
     return padded.view(parameter.padded_sharded_param_size)
 
@@ -98,7 +99,8 @@ def why_no_group(group) -> str:
 
 
 def why_never_now(state) -> str:
-    """Returns why no plan can follow an option that the program may set at any time; empty if a plan can."""
+    """Returns why no plan can run the module with the present options of its groups; empty if a plan can. The
+    program may change these options at any time."""
     return next(filter(None, map(why_no_group, groups_of(state))), "")
 
 
@@ -190,7 +192,7 @@ def left_alone(state, gathered) -> LeftAlone | None:
             )
         if not group.is_sharded:  # still gathered, for example after an evaluation
             if gathered.get(group) != facts_of_gathered(group):
-                return CHANGED  # FSDP2 would use them as they are
+                return CHANGED  # FSDP2 would use the changed weights; a plan would gather the shards
             group.reshard()
     return None
 
@@ -235,7 +237,7 @@ def on_device(state, args, kwargs):
 
 
 class Attributes:
-    """The attributes of modules that hold a parameter. `parameter`: an FSDPParam."""
+    """All attributes in which modules store one parameter. `parameter`: an FSDPParam."""
 
     def __init__(self, parameter):
         info = parameter._module_info
@@ -254,9 +256,9 @@ class Attributes:
 
 
 class Hooks:
-    """Replaces FSDP2's two hooks of a module. In a step of the module's own form, the form gathers the
-    parameters; in any other step FSDP2's hooks run. `form`: the ShardedForm. For the module of the form
-    itself the hooks do nothing, because the form calls `before` and `after`."""
+    """Replaces the two hooks that FSDP2 has set on a module. In a step of the own form, the form gathers the
+    parameters; in any other step FSDP2's hooks run. `form`: the ShardedForm. If `module` is the module of the
+    form itself, the new hooks do nothing, because the form calls `before` and `after`."""
 
     def __init__(self, form, module, state):
         self.form, self.module, self.state = form, module, state

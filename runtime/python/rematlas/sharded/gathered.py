@@ -190,7 +190,7 @@ class GroupInStep:
             attributes.set_back()
 
     def gathered_again(self) -> list:
-        """Returns the wholes in the backward. They are gathered for the first caller, and kept until the
+        """Returns the wholes in the backward. The first call gathers the wholes, and keeps them until the
         gradients of the group are reduced."""
         if self.again is None:
             with torch.enable_grad():  # so a recording sees the ops as reruns of the forward's ops
@@ -235,7 +235,8 @@ class GroupInStep:
         return [gradient if gradient is None else gradient.to(dtype) for gradient in gradients]
 
     def reduce_flat(self, flat):
-        """Returns the shard on this rank of the sum over all ranks. `flat`: the gradients of all shards."""
+        """Reduces `flat`, the gradients of all shards, over all ranks. Returns this rank's shard of the
+        result."""
         collectives = torch.ops._c10d_functional
         mesh = self.group.mesh_info
         before, after, scattered, replicated = fsdp.divide_factors(self.group, flat.dtype)
@@ -261,6 +262,7 @@ def expect_gradients(tensor, dtype) -> None:
 
 def is_backward(begun_in: int) -> bool:
     """Says whether the code runs within a backward other than `begun_in`. In such a backward, a module's
-    forward is a checkpoint's rerun. `begun_in`: the id of the backward within which the forward of the step
-    began, because the original runs a planned step again; -1 if it began outside of any backward."""
+    forward is a checkpoint's rerun. `begun_in`: -1 if the step's forward began outside of any backward. If
+    the original runs a planned step again, the forward begins within a backward; `begun_in` is then its
+    id."""
     return torch._C._current_graph_task_id() != begun_in

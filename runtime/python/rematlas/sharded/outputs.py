@@ -24,7 +24,7 @@ class OutputForm(typing.NamedTuple):
     size: object
 
     def whole(self, part):
-        """Returns the DTensor with this part."""
+        """Returns the DTensor whose part on this rank is `part`."""
         if self.gradient is None:
             return dtensor(part.detach(), self.spec)
         if part.size() != self.size:
@@ -39,7 +39,8 @@ class OutputForm(typing.NamedTuple):
 
 
 class OutputPart(torch.autograd.Function):
-    """The part of an output on this rank. Its gradient is a part of a gradient with the spec `gradient`."""
+    """The part of an output on this rank. `gradient`: the spec of the DTensor that the backward makes from
+    the part's gradient."""
 
     @staticmethod
     def forward(context, whole, gradient):
@@ -59,8 +60,9 @@ class OutputForms:
         self.known = {}  # (spec of the gradient, size of its part) by position and spec of the output
 
     def parts(self, output):
-        """Returns the output with the parts of its DTensors, and their OutputForms. If the gradient of a
-        DTensor is not known yet, returns the output itself and None; the next backward notes the gradient."""
+        """Returns the output with this rank's parts in place of its DTensors, and the OutputForms of these
+        DTensors. If the gradient of a DTensor is not known yet, returns the output itself and None; the next
+        backward notes the gradient."""
         template, tensors = structure.flatten(output)
         forms, is_known = [], True
         for place, tensor in enumerate(tensors):
@@ -84,7 +86,7 @@ class OutputForms:
         return structure.rebuild(template, tensors), tuple(forms)
 
     def expect_alike(self, output) -> None:
-        """Expects gradients with the placements of the outputs."""
+        """Assumes that the gradient of each DTensor in the output has the same placements as the DTensor."""
         for place, tensor in enumerate(structure.flatten(output)[1]):
             if is_dtensor(tensor) and tensor.requires_grad:
                 self.known.setdefault((place, tensor._spec), (tensor._spec, tensor._local_tensor.size()))

@@ -45,15 +45,17 @@ def dtensor(part, spec):
 
 
 class Gradients:
-    """The forms of the gradients of DTensors, as recorded steps have made them. Autograd gives a gradient
-    other placements than its parameter, for example Partial, and its part on a rank then has another size."""
+    """The specs and sizes of the gradients of DTensor parameters, as recorded steps have made them. A
+    gradient may have other placements than its parameter, for example Partial. Then its part on a rank also
+    has another size."""
 
     def __init__(self):
         self.known = WeakTensorKeyDictionary()  # (spec, size of the part) by parameter
 
     def note(self, parameter, spec, size) -> bool:
-        """Notes the form of a gradient. Returns whether a Part of the parameter already accepts such a
-        gradient. Raises RuntimeError if an earlier step gave the gradient other placements."""
+        """Notes the spec of a gradient, and the size of its part. Returns whether a Part of the parameter
+        already accepts such a gradient. Raises RuntimeError if the gradient had other placements in an
+        earlier step."""
         was_expected = size == self.size_of(parameter)
         known, _ = self.known.setdefault(parameter, (spec, size))
         if known.placements != spec.placements:
@@ -72,7 +74,7 @@ gradients = Gradients()
 
 
 class Part(torch.autograd.Function):
-    """The part of a parameter on this rank, from which gradients go to the parameter."""
+    """The part of a parameter on this rank. The backward passes the part's gradient on to the parameter."""
 
     @staticmethod
     def forward(context, parameter):

@@ -58,8 +58,8 @@ def are_missing(text: str) -> bool:
 
 
 def ops_are_watched() -> bool:
-    """Says whether the ops of this thread are being watched (recorded, compared or evicted), and this code
-    does not run within one of these ops."""
+    """Says whether the ops of this thread are being watched (recorded, compared or evicted). Returns False if
+    this code itself runs within a watched op."""
     return torch._C._dispatch_tls_is_dispatch_key_included(
         OWN_KEY
     ) and not torch._C._dispatch_tls_is_dispatch_key_excluded(OWN_KEY)

@@ -24,7 +24,8 @@ class ConsumedStep:
         self.states = states
         self.role = Role.UPDATE  # the role of the plan that runs the present step
         self.parameters = []  # parameters whose gradients the plan takes
-        self.forward = None  # the id of the forward whose backward is taking gradients now; None if none is
+        # The id of the forward whose backward is taking gradients now; None if no backward does.
+        self.forward = None
         self.is_done = False  # the parameters are updated; `optimizer.step()` has not been called since
         self.count = 0  # backwards that updated parameters
         self.without_gradient = []  # parameters whose gradients are used up
@@ -98,8 +99,8 @@ class ConsumedStep:
         self.was_interrupted = bool(kept)
 
     def end_backward(self, forward) -> None:
-        """Called when the backward is over. If the sums have changed since the plan added to them, other
-        gradients were also added to `.grad`."""
+        """Called when the backward is over. Notes a fault if the sums have changed since the plan added to
+        them: then gradients from outside of the plan were also added to `.grad`."""
         if self.forward != forward:
             return
         self.forward = None
@@ -122,8 +123,8 @@ class ConsumedStep:
         self.raise_fault()
 
     def change_since_backward(self) -> str:
-        """Returns a change by the program since the forward that would make the optimizer's own updates
-        differ from those of the plan; empty if there is none."""
+        """Returns a text about something that the program has changed since the forward, if the optimizer's
+        own updates would therefore differ from those of the plan; empty if there is no such change."""
         if self.rule.options() != self.options_read:
             return (
                 "options of the optimizer (lr, ...) were changed between the forward and optimizer.step():"

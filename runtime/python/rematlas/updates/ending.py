@@ -30,7 +30,7 @@ class NoEnding(Exception):
 
 
 class Ending:
-    """A plan of a step that takes the gradients itself, for one role (see Role)."""
+    """An ending (see the top of this file) for one Role."""
 
     def __init__(self, plan, text, fixed, other_bytes):
         self.plan = plan
@@ -86,8 +86,8 @@ class Endings:
         self.states = states
 
     def find(self, context, step_plan, role, makes_missing):
-        """Returns the ending for the role, ready to run, and an empty text. If it is not ready yet, returns
-        None and the reason. Raises NoEnding if it cannot be made."""
+        """Returns a pair: the ending for the role, ready to run, and an empty text; or, if the ending is not
+        ready yet, None and the reason. Raises NoEnding if the ending cannot be made."""
         groups, fixed = self.rule.groups(context.parameters())
         ending = step_plan.endings.get(role)
         if ending is None or ending.fixed != fixed:
@@ -138,15 +138,16 @@ class Endings:
         return ""
 
     def other_bytes(self, context, role) -> int:
-        """Returns the bytes of the tensors that belong neither to the step nor to the optimizer's part in its
-        ending."""
+        """Returns the bytes of the tensors that belong neither to the step nor to the optimizer's part of the
+        step."""
         return other_bytes(
             [*context.tensors, *self.states.alive(role, context.tensors)], context.inputs, context.device
         )
 
     def plan_directly(self, context, step_plan):
-        """Plans the endings of a kind of call. All steps of this kind then run by endings. Waits for the
-        plans. Returns the planner's answer, and the reason if there are no plans (else empty)."""
+        """Plans the endings of a kind of call, and waits for the plans. If all endings have plans, all steps
+        of this kind run by them from now on. Returns the planner's answer, and the reason if some ending has
+        no plan (else an empty text)."""
         groups, fixed = self.rule.groups(context.parameters())
         roles = self.rule.roles()
         for role in roles:
@@ -169,7 +170,7 @@ class Endings:
         return plan, self.rule.text(Role.UPDATE, fixed)
 
     def take_given(self, context, step_plan, text) -> str:
-        """Takes a plan from a file, which includes the updates, as the only plan of the step. Returns why the
+        """Makes a plan from a file the only plan of the step. The plan includes the updates. Returns why the
         plan cannot be used with this optimizer; empty if it can."""
         _, fixed = self.rule.groups(context.parameters())
         if text != self.rule.text(Role.UPDATE, fixed):

@@ -60,8 +60,8 @@ def missing_states(optimizer, parameters) -> int:
 
 
 def optimizers() -> list:
-    """Returns the optimizers of the process. They are searched among all objects that Python's garbage
-    collector knows, which takes tens of milliseconds."""
+    """Returns the optimizers of the process. Searches all objects that Python's garbage collector knows,
+    which takes tens of milliseconds."""
     found = [thing for thing in gc.get_objects() if issubclass(type(thing), torch.optim.Optimizer)]
     return [optimizer for optimizer in found if hasattr(optimizer, "param_groups")]
 

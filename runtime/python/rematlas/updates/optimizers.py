@@ -26,9 +26,9 @@ def of_another_model(optimizer, module):
 
 
 def without_numbers(described):
-    """Returns the part of the description for which a plan is made. Numbers are left out, because they may
-    change from step to step. The momentum is replaced by a flag, whether it is non-zero, because only then a
-    state is needed."""
+    """Returns those facts of the description that a plan depends on. Numbers are left out, because they may
+    change from step to step. For the momentum there is a flag that says whether it is non-zero, because only
+    a non-zero momentum needs a state."""
     kept = {
         name: value
         for name, value in described.items()

@@ -134,8 +134,9 @@ class PlanStates:
         return same and gradient.untyped_storage().nbytes() == parameter.nbytes
 
     def sum_of(self, parameter):
-        """Returns the tensor to which the gradient is added: `.grad` if it is a real gradient, otherwise the
-        sum, filled with negative zeros. Adding to negative zeros changes no bit of the gradient."""
+        """Returns the tensor to which the plan adds the parameter's gradient: `.grad` if it is a real
+        gradient, otherwise the parameter's tensor in `sums`, filled with negative zeros. Adding a gradient to
+        negative zeros changes no bit of it."""
         return parameter.grad if is_real(parameter.grad) else self.sums[id(parameter)].fill_(-0.0)
 
     def versions(self, parameters) -> list:
@@ -144,8 +145,8 @@ class PlanStates:
         return [version_of(state) for states in kept for state in states if isinstance(state, torch.Tensor)]
 
     def alive(self, role, tensors) -> list:
-        """Returns the tensors of the optimizer's part of the step that exist now. `tensors`: the parameters,
-        whose gradients may serve as sums."""
+        """Returns those tensors of the optimizer's part of the step that already exist. `tensors`: the
+        parameters, whose gradients may serve as sums."""
         states = self.rule.optimizer.state.values() if role is Role.UPDATE else ()
         kept = [state for states in states for state in states.values() if isinstance(state, torch.Tensor)]
         mine = self.rule.parameter_ids() if self.rule.accumulate > 1 else ()

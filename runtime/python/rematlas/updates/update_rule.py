@@ -49,9 +49,9 @@ class UpdateRule:
         ]
 
     def groups(self, parameters):
-        """Returns the optimizer's groups, each with its description for the compiled part, and a text of the
-        facts about the groups that a plan depends on. If the text changes, another plan is needed.
-        `parameters`: the parameters by name."""
+        """Returns a list and a text. The list has the optimizer's groups, each with its description for the
+        compiled part. The text has the facts about the groups that a plan depends on; if it changes, another
+        plan is needed. `parameters`: the parameters by name."""
         names_of = {}
         for name, parameter in parameters.items():
             names_of.setdefault(id(parameter), []).append(name)

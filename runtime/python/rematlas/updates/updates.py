@@ -53,7 +53,7 @@ class Updates:
         self.watched = 0  # the number of watched steps that were as expected
         self.forwards = 0  # forwards in train mode since the newest step of the optimizer
         self.replayed = None  # the plan whose gradients the optimizer uses next, and the parameters by name
-        self.open = None  # the plan with updates, if its forward may still be open
+        self.open = None  # the plan with updates whose forward may still be open; None if there is none
         optimizer = self.rule.optimizer
         self.before = optimizer.register_step_pre_hook(self.before_step)
         self.after = optimizer.register_step_post_hook(self.after_step)
@@ -227,8 +227,9 @@ class Updates:
     # The plans.
 
     def missing_bytes(self) -> int:
-        """Returns the bytes of gradients and optimizer states that will exist in the optimizer's own step,
-        and do not exist yet; 0 if the optimizer may only be watched at first."""
+        """Returns the bytes of gradients and optimizer states that do not exist yet, but will exist in the
+        optimizer's own step; 0 if a plan cannot take over the updates, or only after steps have been
+        watched."""
         if not self.is_declared or self.refused_for_good:
             return 0
         parameters = self.rule.parameters()
@@ -239,8 +240,8 @@ class Updates:
         return Role.UPDATE if self.forwards == self.rule.accumulate or self.rule.accumulate == 1 else Role.SUM
 
     def plan_for(self, context, step_plan):
-        """Returns the plan whose backward also updates the parameters or sums the gradients, and an empty
-        text, if this step may run by that plan; otherwise None and the reason."""
+        """Finds the plan whose backward also updates the parameters or sums the gradients. Returns this plan
+        and an empty text if it may run this step; otherwise None and the reason."""
         plan, self.why = self.find_plan(context, step_plan)
         return plan, self.why
 

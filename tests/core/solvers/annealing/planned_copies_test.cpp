@@ -16,8 +16,8 @@
 namespace rematlas::annealing {
 namespace {
 
-/// The state of a run sequence with the gaps in which tensors are away (run_profile.h). Equal states have
-/// equal snapshots, however they were reached.
+/// The state of a run sequence with the gaps in which tensors are away: on the host, not on the device
+/// (run_profile.h). Equal states have equal snapshots, however they were reached.
 struct Snapshot {
     RunSequence runs;
     std::vector<std::array<std::int64_t, 4>>
@@ -76,8 +76,8 @@ struct Played {
     int states = 0, refused = 0, timed = 0, gone = 0, on_host = 0;
 };
 
-/// Says whether a run needs a value from before an update that has already run. Such a profile is not a valid
-/// schedule, and must exceed every budget.
+/// Says whether some run of the profile needs the value that a tensor had before an update that has already
+/// run. A profile with such a run is not a valid schedule, and must exceed every budget.
 bool keeps_what_was_updated(const CopyGraph& graph, const RunProfile& profile) {
     for (int op = 0; op < graph.real_ops; ++op) {
         const auto pairs = graph.flat.inplace_pairs(op);
@@ -282,8 +282,7 @@ TEST(CopyModel, WhatActivationsAloneComeToIsTheSameWhereMoreMayLeave) {
         const Result<Simulation> before = play(some, profile, copies), now = play(all, same, same_copies);
         if (!before || !now) continue;
         ++played;
-        // If all tensors may leave, updates run as early as possible. So the memory that updates free is free
-        // earlier.
+        // If all tensors may leave the device, updates run as early as possible. So they free memory earlier.
         EXPECT_LE(now->peak, before->peak) << "seed " << seed;
     }
     EXPECT_GT(gaps, 100U);

@@ -531,7 +531,7 @@ TEST(SmallestBudget, GoesLowerByBlocksOfASequence) {
     if (!std::filesystem::exists(file)) GTEST_SKIP() << kNoProblemFiles;
     const Graph graph = *read_graph(file);
     const FlatGraph flat = flatten(graph);
-    // Annealing that moves only single runs reaches 817 MiB in minutes.
+    // Annealing that moves only single runs needs minutes to reach 817 MiB.
     const Bytes enough(std::int64_t{806} << 20);
     const SmallestBudget found = smallest_feasible(Problem{graph, flat}, {.time = hours(1)}, enough);
     ASSERT_TRUE(is_executable(flat, found.runs));

@@ -349,8 +349,8 @@ TEST_P(Milp, WhatRoundsOverTheBudgetIsRepaired) {
     EXPECT_GE(near, 8) << "6 without";
 }
 
-/// `encode`, which makes the start of the integer program, is the inverse of `decode` and returns a feasible
-/// point.
+/// `encode` turns a schedule into a point from which the integer program can start. It must be the inverse of
+/// `decode`, and the point must be feasible.
 TEST(Checkmate, AScheduleOfTheClassIsAPointOfTheProgramme) {
     int encoded = 0;
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {

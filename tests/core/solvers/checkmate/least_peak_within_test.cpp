@@ -55,8 +55,8 @@ TEST(LeastPeakWithin, IsAtMostThatOfTheClassAndItsBoundsHold) {
     EXPECT_GE(smaller, 30 * libraries);
 }
 
-/// Compares the bound with the integer program that minimizes the time, on larger graphs. If the budget is
-/// one byte less than the bound, the least time must exceed the limit.
+/// Compares the bound on the peak with the integer program that minimizes the time, on larger graphs. If the
+/// budget is one byte less than the bound, the least time must exceed the limit on the time.
 TEST(LeastPeakWithin, AgreesWithTheProgrammeThatMinimizesTheTime) {
     int compared = 0;
     for (std::uint64_t seed = 1; seed <= 24; ++seed) {
@@ -101,7 +101,7 @@ TEST(LeastPeakWithin, ProvesOverAnyOrderTooThatNothingBetterIsPossible) {
             EXPECT_LE(first->any_order, first->peak) << "seed " << seed;
             const Result<LeastPeak> found = starting_at(first->runs);
             ASSERT_TRUE(found) << found.error().message;
-            // The proof uses an integer program of the first available library. GLPK does not finish it.
+            // For the proof, the first available library solves an integer program. GLPK does not finish it.
             if (milp_libraries().front() == MilpLibrary::highs) {
                 EXPECT_EQ(found->any_order, found->peak) << "seed " << seed;
             }

@@ -39,7 +39,7 @@ LevelSchedule random_schedule(const Level& level, std::uint64_t seed) {
     for (int advances = random.below(6); advances > 0; --advances)
         schedule.visits.insert(schedule.visits.begin() + random.below(schedule.visits.size()),
                                {random.below(level.size()), Visit::Kind::advance});
-    // A block can advance first, and a later visit can save it.
+    // Replaces some save visits by advances, and saves these blocks just before their backward visits.
     for (std::size_t i = 0; i < schedule.visits.size(); ++i) {
         const Visit visit = schedule.visits[i];
         if (visit.kind != Visit::Kind::save || random.below(3) > 0) continue;

@@ -1,5 +1,5 @@
-// Tests the steps with copies that are written for a choice of offloaded tensors: the independent checker
-// accepts them, and they take the predicted time.
+// Tests the code that writes the steps with copies for a given set of offloaded tensors. The independent
+// checker must accept the steps, and they must take the predicted time.
 #include "core/solvers/offmate/copying_steps.h"
 
 #include <gtest/gtest.h>
@@ -39,8 +39,9 @@ void expect_right(const Graph& graph, const FlatGraph& flat, const Lifetimes& li
     }
 }
 
-/// Tests choices of offloaded tensors, by weight and by the integer program, at budgets from the bytes of all
-/// tensors down to a budget that no choice can keep.
+/// Tests two sets of offloaded tensors at each budget: `mend` chooses one of them, and the integer program
+/// chooses the other. The largest budget is the peak if as few tensors as possible leave the device. The
+/// smallest is one that no set can keep.
 void expect_right_at_all_budgets(const Graph& graph, Offload what, bool host_ops, Written& written) {
     const FlatGraph flat = flatten(graph);
     ASSERT_TRUE(optimizer_is_last(graph, flat));

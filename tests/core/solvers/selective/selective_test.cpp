@@ -62,7 +62,7 @@ struct PlainStep {
         std::map<std::int32_t, int> first;               // tensor -> index of its value from the first run
         std::map<std::int32_t, int> again;               // tensor -> index of its value from a rerun
         std::vector<std::pair<std::int32_t, int>> read;  // (forward op of the reading backward op, value)
-        int node_began_at = 0;                           // the moment at which the node began
+        int node_began_at = 0;                           // moment at which the current node of autograd began
         const auto run = [&](std::int32_t op, auto& made) {
             const int now = static_cast<int>(running.size());
             for (const std::int32_t t : flat.outputs[op]) {
