@@ -156,9 +156,9 @@ class ReplayRun {
     /// contents. Until the run is cleared, operands of such a buffer refer to a storage with the old
     /// contents.
     std::vector<std::pair<TensorId, c10::Storage>> moved_;
-    std::unique_ptr<StepMemory> memory_;                    ///< memory of runs that use an arena
-    std::vector<Step> memory_steps_;                        ///< steps for which `memory_` was begun
-    std::int64_t memory_queue_ = 0;                         ///< device queue for which `memory_` was begun
+    std::unique_ptr<StepMemory> memory_;  ///< memory of runs that use an arena
+    std::vector<Step> memory_steps_;      ///< steps for which `memory_` was begun
+    std::int64_t memory_queue_ = 0;       ///< device queue for which `memory_` was begun
     std::uint64_t memory_key_ = 0;
     bool in_memory_ = false;
     std::unique_ptr<StepTransfers> transfers_;  ///< null unless the plan moves tensors to the host

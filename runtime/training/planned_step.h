@@ -120,11 +120,11 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     std::vector<int> trained_;          ///< per gradient: index of the binding of its parameter; -1 for the
                                         ///< gradient of an input
     std::vector<std::vector<int>> parts_;  ///< per part of the backward: positions of its gradients
-    std::vector<at::Tensor> tensors_;  ///< tensors that are bound now
-    std::vector<int> updated_;         ///< bindings of the tensors that the step's own optimizer updates
-    bool takes_gradients_ = false;     ///< whether the step ends with ops that use up the gradients
-    bool may_share_casts_ = false;     ///< whether the last forward ran in a region of autocast that caches
-                                       ///< casts
+    std::vector<at::Tensor> tensors_;      ///< tensors that are bound now
+    std::vector<int> updated_;             ///< bindings of the tensors that the step's own optimizer updates
+    bool takes_gradients_ = false;         ///< whether the step ends with ops that use up the gradients
+    bool may_share_casts_ = false;  ///< whether the last forward ran in a region of autocast that caches
+                                    ///< casts
     struct HandedOut {
         bool is_there = false;
         const c10::StorageImpl* memory = nullptr;  ///< only compared, never dereferenced; null if autograd

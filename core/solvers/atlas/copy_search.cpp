@@ -25,8 +25,8 @@ constexpr double kPlainShare = 0.15;       // for the answer without copies
 constexpr double kOffmateShare = 0.35;     // for the answer of offmate, if weights may be offloaded
 constexpr double kActivationsShare = 0.4;  // for the answer that copies only activations
 constexpr double kPlainAgainShare = 0.35;  // for another answer without copies, if copies gain little
-constexpr double kLittleGain = 0.01;   // copies gain little if they save less than this share of the time
-constexpr double kLargerShare = 0.07;  // for the answer without copies at each larger budget
+constexpr double kLittleGain = 0.01;       // copies gain little if they save less than this share of the time
+constexpr double kLargerShare = 0.07;      // for the answer without copies at each larger budget
 /// The larger budgets are the budget plus these shares of the bytes that a link carries during `kPartOfStep`
 /// of the step's time.
 constexpr double kLarger[] = {0.2, 0.4, 0.7, 1.0};
