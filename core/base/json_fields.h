@@ -9,10 +9,17 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/ids.h"
 #include "core/base/one_line.h"
 #include "core/base/result.h"
 
 namespace rematlas {
+
+/// Writes an id as its number, and so a list of ids as a list of numbers.
+template <class Tag>
+void to_json(nlohmann::json& out, Id<Tag> id) {
+    out = id.value;
+}
 
 /// Thrown by Fields. The reader of a file must catch it and return a Result instead.
 struct FieldError {

@@ -200,13 +200,6 @@ void read_module_classes(const Fields& file, Graph& graph) {
     }
 }
 
-template <class IdType>
-json plain(const std::vector<IdType>& ids) {
-    json list = json::array();
-    for (IdType id : ids) list.push_back(id.value);
-    return list;
-}
-
 json tensor_json(TensorId id, const Tensor& tensor) {
     json out = {{"id", id.value},
                 {"name", tensor.name},
@@ -225,14 +218,14 @@ json op_json(OpId id, const Op& op) {
                 {"name", op.name},
                 {"time_ns", op.time.value},
                 {"workspace_bytes", op.workspace.value},
-                {"inputs", plain(op.inputs)},
-                {"outputs", plain(op.outputs)},
+                {"inputs", op.inputs},
+                {"outputs", op.outputs},
                 {"phase", to_string(op.phase)},
                 {"module", op.module}};
     for (const InplacePair& pair : op.inplace) out["inplace"].push_back({pair.out.value, pair.in.value});
     if (op.of) out["of"] = op.of->value;
     if (op.random) out["random"] = true;
-    if (!op.mutates.empty()) out["mutates"] = plain(op.mutates);
+    if (!op.mutates.empty()) out["mutates"] = op.mutates;
     if (!op.recomputable) out["recomputable"] = false;
     if (op.host_time) out["host_time_ns"] = op.host_time->value;
     if (!op.source.empty()) out["source"] = op.source;
@@ -274,8 +267,8 @@ json block_json(BlockId id, const Block& block) {
     json out = {{"id", id.value}, {"name", block.name}, {"path", block.path}};
     if (block.parent.valid()) out["parent"] = block.parent.value;
     if (block.twin.valid()) out["twin"] = block.twin.value;
-    if (!block.children.empty()) out["children"] = plain(block.children);
-    if (!block.ops.empty()) out["ops"] = plain(block.ops);
+    if (!block.children.empty()) out["children"] = block.children;
+    if (!block.ops.empty()) out["ops"] = block.ops;
     if (block.repeat_class >= 0) out["repeat_class"] = block.repeat_class;
     return out;
 }
@@ -326,7 +319,7 @@ std::string graph_text(const Graph& graph) {
     if (!graph.module_classes.empty()) text += ",\n\"module_classes\": " + json(graph.module_classes).dump();
     append_list(text, "tensors", graph.tensors, tensor_json);
     append_list(text, "ops", graph.ops, op_json);
-    text += ",\n\"results\": " + plain(graph.results).dump();
+    text += ",\n\"results\": " + json(graph.results).dump();
     if (graph.boundary) text += ",\n\"boundary\": " + std::to_string(graph.boundary->value);
     if (!graph.blocks.empty()) append_list(text, "blocks", graph.blocks, block_json);
     if (graph.replay) text += ",\n\"replay\": " + graph.replay->dump();

@@ -230,16 +230,6 @@ json bound_json(const std::optional<Bound>& bound) {
     return object;
 }
 
-namespace {
-
-json plain(const std::vector<TensorId>& tensors) {
-    json list = json::array();
-    for (TensorId t : tensors) list.push_back(t.value);
-    return list;
-}
-
-}  // namespace
-
 std::string schedule_text(const Schedule& schedule) {
     json head = {{"format", "rematlas.schedule"},
                  {"version", needs_second_version(schedule) ? kVersion : 1},
@@ -257,8 +247,8 @@ std::string schedule_text(const Schedule& schedule) {
                  {"solve_seconds", schedule.solve_seconds}};
     if (schedule.host_budget) head["host_budget_bytes"] = schedule.host_budget->value;
     if (schedule.host_peak) head["predicted"]["host_peak_bytes"] = schedule.host_peak->value;
-    if (!schedule.homes.on_host.empty()) head["home_on_host"] = plain(schedule.homes.on_host);
-    if (!schedule.homes.stays.empty()) head["stays"] = plain(schedule.homes.stays);
+    if (!schedule.homes.on_host.empty()) head["home_on_host"] = schedule.homes.on_host;
+    if (!schedule.homes.stays.empty()) head["stays"] = schedule.homes.stays;
     if (schedule.homes.cyclic) head["cyclic"] = true;
     if (schedule.links) add_links(*schedule.links, head["links"]);
     if (!schedule.pins.empty()) head["pins"] = pins_json(schedule.pins);
