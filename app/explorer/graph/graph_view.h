@@ -22,8 +22,6 @@ class GraphView : public QGraphicsView {
     void fit_all();
     void center_selection();
     void zoom(double factor);
-    /// Paints the whole ladder into `target`, with all details at any zoom, for picture files.
-    void render_whole(QPainter& painter, const QRectF& target);
     QSizeF whole_size() const { return layer_->boundingRect().size(); }
     /// Moves the selection from the selected item along an edge of the forward or the backward chain: to the
     /// first item that the edge leads to (+1), or comes from (-1); 0 moves it to the twin. If several items
