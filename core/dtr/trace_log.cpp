@@ -240,9 +240,7 @@ class LogReader {
 }  // namespace
 
 Result<Trace> read_trace_log(const std::filesystem::path& path) {
-    Result<std::string> text = read_file(path);
-    if (!text) return text.error();
-    return parse_trace_log(*text, path.string());
+    return parsed_file(path, parse_trace_log);
 }
 
 Result<Trace> parse_trace_log(std::string_view text, const std::string& name) {

@@ -159,9 +159,7 @@ void read_blocks(const Fields& file, Graph& graph) {
         if (fields.has("twin")) block.twin = id_of<BlockId>(fields, fields.at("twin"), "twin", list.size());
         block.children = ids_if_any<BlockId>(fields, "children", list.size());
         block.ops = ids_if_any<OpId>(fields, "ops", graph.ops.size());
-        const std::int64_t repeat_class = fields.integer_or("repeat_class", -1);
-        if (repeat_class < -1 || repeat_class > kLargestCount) fields.fail("repeat_class is out of range");
-        block.repeat_class = static_cast<int>(repeat_class);
+        block.repeat_class = static_cast<int>(fields.integer_or("repeat_class", -1, -1, kLargestCount));
     }
 }
 
@@ -176,16 +174,13 @@ void read_device(const Fields& file, Graph& graph) {
     device.host_memory = Bytes(fields.integer_or("host_memory_bytes", 0));
     if (device.host_memory.value < 0) fields.fail("host_memory_bytes is negative");
     device.kind = fields.text_or("kind", "");
-    device.alignment = fields.integer_or("alignment_bytes", device.alignment);
-    if (device.alignment < 1 || device.alignment > kMostAlignment)
-        fields.fail("alignment_bytes is out of range");
+    device.alignment = fields.integer_or("alignment_bytes", device.alignment, 1, kMostAlignment);
     if (fields.has("allocator")) {
         const Fields allocator(fields.at("allocator"), "device.allocator");
         CachingAllocatorOptions options;
         options.expandable_segments = allocator.boolean_or("expandable_segments", false);
-        options.large_segment = allocator.integer_or("large_segment_bytes", options.large_segment);
-        if (options.large_segment < kLeastSegment || options.large_segment > kMostSegment)
-            allocator.fail("large_segment_bytes is out of range");
+        options.large_segment =
+            allocator.integer_or("large_segment_bytes", options.large_segment, kLeastSegment, kMostSegment);
         device.allocator = options;
     }
     graph.device = device;
@@ -306,9 +301,7 @@ Result<Graph> parse_graph(std::string_view text, std::string_view name) {
 }
 
 Result<Graph> read_graph(const std::filesystem::path& path) {
-    Result<std::string> text = read_file(path);
-    if (!text) return text.error();
-    return parse_graph(*text, path.string());
+    return parsed_file(path, parse_graph);
 }
 
 std::string graph_text(const Graph& graph) {
