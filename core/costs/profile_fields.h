@@ -4,7 +4,6 @@
 #include <map>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "core/base/files.h"
 #include "core/base/json_fields.h"

@@ -1,6 +1,5 @@
 #include "core/planning/config.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/base/files.h"

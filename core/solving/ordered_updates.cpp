@@ -2,7 +2,6 @@
 
 #include <optional>
 #include <set>
-#include <utility>
 
 #include "core/schedule/update_order.h"
 #include "core/solving/answers.h"

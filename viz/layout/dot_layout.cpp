@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <memory>
 #include <string>
 
 // The engine `dot`, which is linked into the program. Otherwise Graphviz would search for the engine in a

@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "app/explorer/loaded/loaded_graph.h"

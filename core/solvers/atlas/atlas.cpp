@@ -1,7 +1,6 @@
 #include "core/solvers/atlas/atlas.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "core/bounds/best_bound.h"

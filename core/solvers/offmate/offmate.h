@@ -21,7 +21,6 @@
 // candidate.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 
 #include "core/hierarchy/training_tree.h"
