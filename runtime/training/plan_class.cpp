@@ -216,8 +216,7 @@ std::string TorchPlan::loss_head() const {
 
 std::string TorchPlan::graph_text() {
     CapturedStep step{.graph = planner->graph(), .tape = planner->tape()};
-    if (Result<void> made = make_replayable(step, step.graph.name); !made)
-        TORCH_CHECK(false, "rematlas: ", made.error().message);
+    or_throw(make_replayable(step, step.graph.name));
     return rematlas::graph_text(step.graph);
 }
 
@@ -227,8 +226,7 @@ void TorchPlan::save(const std::string& path) {
     const std::string text = graph_text();
     Schedule schedule = *found;
     schedule.graph_sha256 = sha256(text);
-    const Result<void> written = write_plan(text, schedule, path);
-    TORCH_CHECK(written, "rematlas: ", written.error().message);
+    or_throw(write_plan(text, schedule, path));
 }
 
 namespace {
@@ -303,8 +301,7 @@ void define_steps(torch::class_<TorchPlan>& plan) {
     plan.def("bind", [](const PlanPtr& self, const std::vector<std::string>& names, const Tensors& tensors,
                         std::int64_t parameters,
                         const std::string& owner) { self->bind(names, tensors, parameters, owner); })
-        .def("forward", [](const PlanPtr& self, const Tensors& tensors, const Tensors& inputs, bool arena,
-                           bool measured) { return self->forward(tensors, inputs, arena, measured); })
+        .def("forward", &TorchPlan::forward)
         .def("on_card",
              [](const PlanPtr& self, const std::string& absent_device) {
                  const std::shared_ptr<DeviceRuntime> device = open_device_named(absent_device);
@@ -331,20 +328,14 @@ void define_steps(torch::class_<TorchPlan>& plan) {
                  return with_planner(self, or_throw(self->planner->with_recorded_update(
                                                recording->update(), what, *self->device)));
              })
-        .def("bind_with_states",
-             [](const PlanPtr& self, const std::vector<std::string>& names, const Tensors& tensors,
-                std::int64_t parameters, const std::string& owner,
-                const Tensors& states) { self->bind(names, tensors, parameters, owner, states); })
+        .def("bind_with_states", &TorchPlan::bind)
         .def("rebind_states",
              [](const PlanPtr& self, const Tensors& states) {
-                 const Result<void> bound = self->step->executor().rebind_states(states);
-                 TORCH_CHECK(bound, "rematlas: ", bound.error().message);
+                 or_throw(self->step->executor().rebind_states(states));
              })
         .def("change_numbers",
              [](const PlanPtr& self, const std::string& groups) {
-                 const Result<void> changed =
-                     change_numbers(self->step->executor().change_values(), groups_from(groups));
-                 TORCH_CHECK(changed, "rematlas: ", changed.error().message);
+                 or_throw(change_numbers(self->step->executor().change_values(), groups_from(groups)));
              })
         .def("set_sums_gradients", [](const PlanPtr& self, bool sums) { self->step->sums_gradients = sums; })
         .def("gradients_are_as_handed_out",
