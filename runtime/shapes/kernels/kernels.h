@@ -53,8 +53,8 @@ bool given(const OptionalTensor& tensor);
 
 bool has_meta_kernel(const char* name);
 
-/// Kernels that only look at their first or second argument: the result is `make` of that argument. `Ignored`:
-/// the types of the arguments behind it.
+/// Kernels that only look at their first or second argument: the result is `make` of that argument.
+/// `Ignored`: the types of the arguments behind it.
 template <auto make, class... Ignored>
 constexpr auto of_first = +[](const Tensor& self, Ignored...) { return make(self); };
 template <auto make, class... Ignored>
