@@ -3,6 +3,7 @@
 #include <charconv>
 #include <fstream>
 
+#include "core/base/numbers.h"
 #include "core/graph/graph_file.h"
 #include "core/schedule/schedule_file.h"
 
@@ -118,12 +119,9 @@ CLI::Validator number_between(double least, double most) {
 
 CLI::Validator unsigned_number() {
     const auto check = [](std::string& text) {
-        std::uint64_t number = 0;
-        const char* end = text.data() + text.size();
-        const auto [stop, failure] = std::from_chars(text.data(), end, number);
-        const bool whole = failure == std::errc() && stop == end;
-        return whole ? std::string()
-                     : "'" + text.substr(0, 60) + "' is not a whole number from 0 to 2^64 - 1";
+        return number_from<std::uint64_t>(text)
+                   ? std::string()
+                   : "'" + text.substr(0, 60) + "' is not a whole number from 0 to 2^64 - 1";
     };
     return CLI::Validator(check, "");
 }

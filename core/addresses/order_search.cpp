@@ -1,10 +1,8 @@
 #include "core/addresses/order_search.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <limits>
-#include <numeric>
 
 namespace rematlas {
 namespace {

@@ -13,6 +13,15 @@ namespace rematlas {
 /// Reads a file of at most 4 GiB. Errors name the path and the system's reason.
 Result<std::string> read_file(const std::filesystem::path& path);
 
+/// Reads a file, and returns what `parse` makes of its text and its path.
+template <class Parse>
+auto parsed_file(const std::filesystem::path& path, Parse&& parse)
+    -> decltype(parse(std::string(), std::string())) {
+    const Result<std::string> text = read_file(path);
+    if (!text) return text.error();
+    return parse(*text, path.string());
+}
+
 /// Writes a temporary file, syncs it and renames it to `path`. If `path` is a symbolic link, replaces the
 /// file behind the link. If `path` is a device, a pipe or a socket, writes into it directly.
 Result<void> write_file(const std::filesystem::path& path, std::string_view bytes);

@@ -4,15 +4,26 @@
 //     std::int64_t time = op.integer("time_ns");   // throws FieldError "ops[3]: time_ns is not an integer"
 #pragma once
 
+#include <iterator>
 #include <nlohmann/json.hpp>
-#include <optional>
+#include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "core/base/files.h"
+#include "core/base/ids.h"
 #include "core/base/one_line.h"
 #include "core/base/result.h"
 
 namespace rematlas {
+
+/// Writes an id as its number, and so a list of ids as a list of numbers.
+template <class Tag>
+void to_json(nlohmann::json& out, Id<Tag> id) {
+    out = id.value;
+}
 
 /// Thrown by Fields. The reader of a file must catch it and return a Result instead.
 struct FieldError {
@@ -34,6 +45,16 @@ class Fields {
     std::int64_t integer(const char* key) const { return whole(at(key), key); }
     std::int64_t integer_or(const char* key, std::int64_t otherwise) const {
         return has(key) ? integer(key) : otherwise;
+    }
+    /// Like the functions above, but also fails if the integer is below `least` or above `most`.
+    std::int64_t integer(const char* key, std::int64_t least, std::int64_t most) const {
+        const std::int64_t value = integer(key);
+        if (value < least || value > most) fail(std::string(key) + " is out of range");
+        return value;
+    }
+    std::int64_t integer_or(const char* key, std::int64_t otherwise, std::int64_t least,
+                            std::int64_t most) const {
+        return has(key) ? integer(key, least, most) : otherwise;
     }
     double number(const char* key) const {
         const nlohmann::json& value = at(key);
@@ -73,6 +94,13 @@ class Fields {
         }
         fail(std::string(key) + " is not an integer");
     }
+    /// Fails if the object has a key that is not in `known`, a list with spaces between the keys.
+    void refuse_unknown(const char* known) const {
+        std::istringstream words(known);
+        const std::set<std::string> keys{std::istream_iterator<std::string>(words), {}};
+        for (const auto& [key, value] : object_.items())
+            if (!keys.contains(key)) fail("key '" + key.substr(0, 60) + "' is not known");
+    }
     [[noreturn]] void fail(const std::string& what) const {
         throw FieldError{on_one_line(place_.empty() ? what : place_ + ": " + what)};
     }
@@ -81,6 +109,20 @@ class Fields {
     const nlohmann::json& object_;
     std::string place_;
 };
+
+/// Parses JSON, and returns what `read` makes of the fields of the object in it. `read` may throw FieldError.
+/// Errors start with `name`.
+template <class Read>
+auto read_object(std::string_view text, std::string_view name, Read&& read)
+    -> Result<decltype(read(std::declval<const Fields&>()))> {
+    const Result<nlohmann::json> parsed = parse_json(text, name);
+    if (!parsed) return parsed.error();
+    try {
+        return read(Fields(*parsed, ""));
+    } catch (const FieldError& failure) {
+        return Error{std::string(name) + ": " + failure.message};
+    }
+}
 
 /// Checks the format and the version at the head of a file. Returns the version, which is from 1 to `newest`.
 inline int expect_format(const Fields& file, std::string_view format, int newest) {

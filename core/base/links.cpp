@@ -27,12 +27,6 @@ double contended_speed(const Fields& object, const char* key, double alone) {
     return bytes_per_second;
 }
 
-std::int64_t from_zero_to(const Fields& object, const char* key, std::int64_t most) {
-    const std::int64_t value = object.integer_or(key, 0);
-    if (value < 0 || value > most) object.fail(std::string(key) + " is out of range");
-    return value;
-}
-
 }  // namespace
 
 Links links_from(const Fields& object) {
@@ -42,8 +36,8 @@ Links links_from(const Fields& object) {
         contended_speed(object, "to_host_contended_bytes_per_second", links.to_host_bytes_per_second);
     links.to_device_contended_bytes_per_second =
         contended_speed(object, "to_device_contended_bytes_per_second", links.to_device_bytes_per_second);
-    links.copy_latency = Nanoseconds(from_zero_to(object, "copy_latency_ns", kLongestLatency));
-    links.least_copy = Bytes(from_zero_to(object, "least_copy_bytes", kMostBytes));
+    links.copy_latency = Nanoseconds(object.integer_or("copy_latency_ns", 0, 0, kLongestLatency));
+    links.least_copy = Bytes(object.integer_or("least_copy_bytes", 0, 0, kMostBytes));
     return links;
 }
 

@@ -1,6 +1,5 @@
 #include "core/bounds/host_ops.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace rematlas {

@@ -10,8 +10,6 @@
 namespace rematlas {
 namespace {
 
-using nlohmann::json;
-
 double positive(const Fields& fields, const char* key) {
     const double value = fields.number(key);
     if (!std::isfinite(value) || value <= 0 || value > 1e18)
@@ -42,12 +40,7 @@ std::map<std::string, double> rates(const Fields& file, const char* key) {
     return found;
 }
 
-Bytes size_or(const Fields& fields, const char* key, std::int64_t otherwise) {
-    const std::int64_t bytes = fields.integer_or(key, otherwise);
-    if (bytes < 0 || bytes > std::int64_t{1} << 50) fields.fail(std::string(key) + " is out of range");
-    return Bytes(bytes);
-}
-
+constexpr std::int64_t kMostDeviceBytes = std::int64_t{1} << 50;
 constexpr const char* kDeviceKeys =
     "format version name kind memory_bytes matmul_flops convolution_flops vector_flops"
     " memory_bytes_per_second launch_ns matmul_efficiency matmul_efficiencies convolution_efficiency"
@@ -55,21 +48,18 @@ constexpr const char* kDeviceKeys =
     " to_host_contended_bytes_per_second to_device_contended_bytes_per_second copy_latency_ns"
     " least_copy_bytes matmul_workspace_bytes capability host sources";
 
-DeviceProfile read(const json& object) {
-    const Fields file(object, "");
+DeviceProfile device_from(const Fields& file) {
     expect_format(file, "rematlas.device", 1);
-    refuse_unknown(file, object, kDeviceKeys);
+    file.refuse_unknown(kDeviceKeys);
     DeviceProfile profile{.name = file.text("name"), .kind = file.text("kind")};
     if (profile.kind != "cpu" && profile.kind != "cuda") file.fail("kind is neither cpu nor cuda");
-    profile.memory = size_or(file, "memory_bytes", 0);
+    profile.memory = Bytes(file.integer_or("memory_bytes", 0, 0, kMostDeviceBytes));
     profile.matmul_flops = rates(file, "matmul_flops");
     profile.convolution_flops =
         file.has("convolution_flops") ? rates(file, "convolution_flops") : profile.matmul_flops;
     profile.vector_flops = rates(file, "vector_flops");
     profile.memory_bytes_per_second = positive(file, "memory_bytes_per_second");
-    const std::int64_t launch = file.integer("launch_ns");
-    if (launch < 0 || launch > 1'000'000'000) file.fail("launch_ns is out of range");
-    profile.launch = Nanoseconds(launch);
+    profile.launch = Nanoseconds(file.integer("launch_ns", 0, 1'000'000'000));
     profile.matmul_efficiency = share_or(file, "matmul_efficiency", 1);
     profile.matmul_efficiencies = shares(file, "matmul_efficiencies");
     profile.convolution_efficiency = share_or(file, "convolution_efficiency", profile.matmul_efficiency);
@@ -78,7 +68,7 @@ DeviceProfile read(const json& object) {
     for (const char* key : {"to_host_bytes_per_second", "to_device_bytes_per_second"})
         if (file.has(key)) positive(file, key);
     profile.links = links_from(file);
-    profile.matmul_workspace = size_or(file, "matmul_workspace_bytes", 0);
+    profile.matmul_workspace = Bytes(file.integer_or("matmul_workspace_bytes", 0, 0, kMostDeviceBytes));
     if (file.has("capability")) profile.capability = positive(file, "capability");
     if (profile.kind == "cuda" && profile.capability == 0) file.fail("capability is missing");
     Result<HostProfile> host = host_profile(file.text_or("host", "server_share"));
@@ -90,18 +80,13 @@ DeviceProfile read(const json& object) {
 
 }  // namespace
 
-const std::vector<std::string>& device_profile_names() {
-    static const std::vector<std::string> names = names_of(builtin_profiles());
-    return names;
-}
-
 Result<DeviceProfile> parse_device_profile(std::string_view text, std::string_view name) {
-    return profile_in(text, name, &read);
+    return read_object(text, name, device_from);
 }
 
 Result<DeviceProfile> device_profile(const std::string& name) {
     const std::string unknown = "device profile '" + name + "' is not known; there are " +
-                                listed(device_profile_names()) + ", or a .json file";
+                                listed(builtin_profiles()) + ", or a .json file";
     const Result<std::string> text = profile_text(builtin_profiles(), name, unknown);
     if (!text) return text.error();
     Result<DeviceProfile> profile = parse_device_profile(*text, name);

@@ -19,7 +19,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/base/ids.h"
 #include "core/base/links.h"
@@ -52,9 +51,6 @@ struct DeviceProfile {
     double capability = 0;        ///< CUDA compute capability, e.g. 9.0
     std::map<std::string, std::string> sources = {};
 };
-
-/// Returns the names of the profiles that come with the program.
-const std::vector<std::string>& device_profile_names();
 
 /// Reads a profile by its name, or from a path that ends in .json. Errors are one line that names the file
 /// and the field.

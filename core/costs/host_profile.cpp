@@ -11,18 +11,10 @@
 namespace rematlas {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::string_view kHostFormat = "rematlas.host", kLinksFormat = "rematlas.links";
 constexpr int kMostHostCores = 4096;
 constexpr std::int64_t kMostHostMemory = std::int64_t{1} << 50;
 constexpr std::int64_t kLongestLaunch = 1'000'000'000;
-
-std::int64_t within(const Fields& fields, const char* key, std::int64_t least, std::int64_t most) {
-    const std::int64_t value = fields.integer(key);
-    if (value < least || value > most) fields.fail(std::string(key) + " is out of range");
-    return value;
-}
 
 double bandwidth(const Fields& fields, const char* key) {
     const double value = fields.number(key);
@@ -32,15 +24,14 @@ double bandwidth(const Fields& fields, const char* key) {
 }
 
 /// Reads a host from its own file, or from a file of links that contains a host.
-HostProfile read_host(const json& object) {
-    const Fields file(object, "");
+HostProfile read_host(const Fields& file) {
     if (file.has("format") && file.text("format") == kLinksFormat) {
         if (!file.has("host"))
             file.fail("it is of links and says nothing of the host; `rematlas links` measures both");
-        return host_from(file.at("host"), "host");
+        return host_from(Fields(file.at("host"), "host"));
     }
     expect_format(file, kHostFormat, 1);
-    return host_from(object, "");
+    return host_from(file);
 }
 
 double rate_of(const HostProfile& host) {
@@ -50,41 +41,34 @@ double rate_of(const HostProfile& host) {
 
 }  // namespace
 
-HostProfile host_from(const json& object, const std::string& place) {
-    const Fields fields(object, place);
-    refuse_unknown(fields, object,
-                   "format version name cores memory_bytes memory_bytes_per_second launch_ns"
-                   " core_bytes_per_second sources");
+HostProfile host_from(const Fields& fields) {
+    fields.refuse_unknown(
+        "format version name cores memory_bytes memory_bytes_per_second launch_ns"
+        " core_bytes_per_second sources");
     HostProfile host{.name = fields.text("name")};
-    host.cores = static_cast<int>(within(fields, "cores", 1, kMostHostCores));
-    if (fields.has("memory_bytes")) host.memory = Bytes(within(fields, "memory_bytes", 0, kMostHostMemory));
+    host.cores = static_cast<int>(fields.integer("cores", 1, kMostHostCores));
+    if (fields.has("memory_bytes")) host.memory = Bytes(fields.integer("memory_bytes", 0, kMostHostMemory));
     host.memory_bytes_per_second = bandwidth(fields, "memory_bytes_per_second");
     if (fields.has("core_bytes_per_second"))
         host.core_bytes_per_second = bandwidth(fields, "core_bytes_per_second");
-    if (fields.has("launch_ns")) host.launch = Nanoseconds(within(fields, "launch_ns", 0, kLongestLaunch));
+    if (fields.has("launch_ns")) host.launch = Nanoseconds(fields.integer("launch_ns", 0, kLongestLaunch));
     host.sources = sources_in(fields);
     return host;
 }
 
-const std::vector<std::string>& host_profile_names() {
-    static const std::vector<std::string> names = names_of(builtin_hosts());
-    return names;
-}
-
 Result<HostProfile> parse_host_profile(std::string_view text, std::string_view name) {
-    return profile_in(text, name, &read_host);
+    return read_object(text, name, read_host);
 }
 
 Result<HostProfile> host_profile(const std::string& name) {
     const std::string unknown = "host profile '" + name.substr(0, 60) + "' is not known; there are " +
-                                listed(host_profile_names()) +
-                                ", or a .json file, which `rematlas links` writes";
+                                listed(builtin_hosts()) + ", or a .json file, which `rematlas links` writes";
     const Result<std::string> text = profile_text(builtin_hosts(), name, unknown);
     if (!text) return text.error();
     return parse_host_profile(*text, name);
 }
 
-void add_host(const HostProfile& host, json& object) {
+void add_host(const HostProfile& host, nlohmann::json& object) {
     object["name"] = host.name;
     object["cores"] = host.cores;
     if (host.memory.value > 0) object["memory_bytes"] = host.memory.value;

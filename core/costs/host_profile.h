@@ -19,12 +19,13 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/base/ids.h"
 #include "core/base/result.h"
 
 namespace rematlas {
+
+class Fields;
 
 struct HostProfile {
     std::string name;
@@ -37,9 +38,6 @@ struct HostProfile {
     std::map<std::string, std::string> sources = {};
 };
 
-/// Returns the names of the profiles that come with the program.
-const std::vector<std::string>& host_profile_names();
-
 /// Reads a profile by its name, or from a path that ends in .json. Errors are one line that names the file
 /// and the field.
 Result<HostProfile> host_profile(const std::string& name_or_path);
@@ -47,7 +45,7 @@ Result<HostProfile> parse_host_profile(std::string_view text, std::string_view n
 
 /// `host_from` reads the host that an object in a file describes; `add_host` writes a host into such an
 /// object. Reading throws FieldError, as Fields does.
-HostProfile host_from(const nlohmann::json& object, const std::string& place);
+HostProfile host_from(const Fields& object);
 void add_host(const HostProfile& host, nlohmann::json& object);
 
 /// Returns the time of an update that reads and writes `bytes` bytes in all.

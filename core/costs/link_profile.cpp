@@ -13,18 +13,17 @@ using nlohmann::json;
 
 constexpr std::string_view kFormat = "rematlas.links";
 
-LinkProfile read_links(const json& object) {
+LinkProfile read_links(const Fields& file) {
     constexpr const char* known =
         "format version name to_host_bytes_per_second to_device_bytes_per_second"
         " to_host_contended_bytes_per_second to_device_contended_bytes_per_second copy_latency_ns"
         " least_copy_bytes host sources";
-    const Fields file(object, "");
     expect_format(file, kFormat, 1);
-    refuse_unknown(file, object, known);
+    file.refuse_unknown(known);
     LinkProfile profile{.name = file.text("name"), .links = links_from(file), .sources = {}};
     if (!profile.links.both_ways()) file.fail("a speed is missing: bytes leave and come back");
     profile.sources = sources_in(file);
-    if (file.has("host")) profile.host = host_from(file.at("host"), "host");
+    if (file.has("host")) profile.host = host_from(Fields(file.at("host"), "host"));
     return profile;
 }
 
@@ -42,13 +41,8 @@ bool is_of_links(std::string_view text) {
 
 }  // namespace
 
-const std::vector<std::string>& link_profile_names() {
-    static const std::vector<std::string> names = names_of(builtin_links());
-    return names;
-}
-
 Result<LinkProfile> parse_link_profile(std::string_view text, std::string_view name) {
-    return profile_in(text, name, &read_links);
+    return read_object(text, name, read_links);
 }
 
 std::string link_profile_text(const LinkProfile& profile) {
@@ -63,7 +57,7 @@ Result<Links> links_named(const std::string& name) {
     if (text && is_of_links(*text)) return links_of(parse_link_profile(*text, name));
     const Result<DeviceProfile> device = device_profile(name);
     if (!device) {
-        const std::string more = name.ends_with(".json") ? "" : "; of links " + listed(link_profile_names());
+        const std::string more = name.ends_with(".json") ? "" : "; of links " + listed(builtin_links());
         return Error{device.error().message + more};
     }
     if (!device->links.both_ways()) return Error{device->name + " has no links to the host"};
@@ -76,7 +70,7 @@ std::string link_name(const Links& links) {
         std::vector<LinkProfile> all;
         for (const BuiltinProfile& profile : builtin_links())
             if (auto read = parse_link_profile(profile.text, profile.name)) all.push_back(read.take());
-        for (const std::string& name : device_profile_names())
+        for (const std::string& name : names_of(builtin_profiles()))
             if (const auto device = device_profile(name); device && device->links.both_ways())
                 all.push_back({device->name, device->links, {}});
         return all;

@@ -18,7 +18,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/base/links.h"
 #include "core/base/result.h"
@@ -33,9 +32,6 @@ struct LinkProfile {
     /// The host that was measured together with these links, if any.
     std::optional<HostProfile> host = {};
 };
-
-/// Returns the names of the links that come with the program, without the links of devices.
-const std::vector<std::string>& link_profile_names();
 
 /// Reads the links from the text of a file. Errors are one line that names the file and the field.
 Result<LinkProfile> parse_link_profile(std::string_view text, std::string_view name);

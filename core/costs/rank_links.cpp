@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "core/costs/builtin_profiles.h"
@@ -11,15 +10,12 @@
 namespace rematlas {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::int64_t kMostRanks = 1 << 20;
 constexpr std::int64_t kLongest = std::int64_t{1} << 50;  // ns
 
-RankLink read_link(const json& object) {
-    const Fields file(object, "");
+RankLink read_link(const Fields& file) {
     expect_format(file, "rematlas.rank_links", 1);
-    refuse_unknown(file, object, "format version name ranks bytes_per_second start_ns hop_ns sources");
+    file.refuse_unknown("format version name ranks bytes_per_second start_ns hop_ns sources");
     RankLink link{.name = file.text("name")};
     const std::int64_t ranks = file.integer_or("ranks", 0);
     if (ranks < 0 || ranks == 1 || ranks > kMostRanks) file.fail("ranks is out of range");
@@ -74,13 +70,8 @@ Result<Nanoseconds> RankLinks::time_of(RankCollective kind, Bytes bytes, const R
     return Nanoseconds(std::llround(time));
 }
 
-const std::vector<std::string>& rank_link_names() {
-    static const std::vector<std::string> names = names_of(builtin_rank_links());
-    return names;
-}
-
 Result<RankLink> parse_rank_link(std::string_view text, std::string_view name) {
-    return profile_in(text, name, &read_link);
+    return read_object(text, name, read_link);
 }
 
 Result<RankLinks> rank_links_named(const std::string& names) {
@@ -90,7 +81,7 @@ Result<RankLinks> rank_links_named(const std::string& names) {
         const Result<std::string> text =
             profile_text(builtin_rank_links(), name,
                          "links between ranks '" + name.substr(0, 60) + "' are not known; known are " +
-                             listed(rank_link_names()) + ", and paths that end in .json");
+                             listed(builtin_rank_links()) + ", and paths that end in .json");
         if (!text) return text.error();
         Result<RankLink> link = parse_rank_link(*text, name);
         if (!link) return link.error();

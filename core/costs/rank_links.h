@@ -63,14 +63,11 @@ struct RankLinks {
 /// Returns the bytes that one rank sends.
 Bytes sent_bytes(RankCollective kind, Bytes bytes, const RankGroup& group);
 
-/// Returns the names of the links that come with the program.
-const std::vector<std::string>& rank_link_names();
-
 /// Reads links from the text of a file. Errors are one line that names the file and the field.
 Result<RankLink> parse_rank_link(std::string_view text, std::string_view name);
 
-/// Returns the links of a list such as "nvlink4,ib400". Each name is one of `rank_link_names`, or a path that
-/// ends in .json. Fails for an unknown name, and for two kinds of links that connect all ranks.
+/// Returns the links of a list such as "nvlink4,ib400". Each name is one of resources/rank_links, or a path
+/// that ends in .json. Fails for an unknown name, and for two kinds of links that connect all ranks.
 Result<RankLinks> rank_links_named(const std::string& names);
 
 }  // namespace rematlas

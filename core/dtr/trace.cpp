@@ -17,15 +17,11 @@ const std::vector<int>& Trace::call(Op op, const std::vector<Output>& outputs) {
         const bool view = output.view_of >= 0;
         const int storage =
             view ? tensors[op.inputs[output.view_of]].storage : static_cast<int>(bytes.size());
-        if (!view) {
-            bytes.push_back(output.bytes);
-            total_bytes += output.bytes;
-        }
+        if (!view) bytes.push_back(output.bytes);
         op.outputs.push_back(static_cast<int>(tensors.size()));
         tensors.push_back({id, storage, view});
     }
     total_time += op.time;
-    total_bytes += op.workspace;
     ops.push_back(std::move(op));
     program.push_back({Step::call, id});
     return ops.back().outputs;

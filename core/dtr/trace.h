@@ -67,8 +67,7 @@ struct Trace {
     std::vector<Tensor> tensors;
     std::vector<std::int64_t> bytes;  ///< bytes of each storage
     std::vector<Instruction> program;
-    std::int64_t total_time = 0;   ///< time of all calls, each once
-    std::int64_t total_bytes = 0;  ///< bytes of all storages and workspaces
+    std::int64_t total_time = 0;  ///< time of all calls, each once
 
     /// Adds a tensor that is pinned from now on. Returns its id.
     int constant(std::int64_t bytes);

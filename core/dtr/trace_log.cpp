@@ -1,11 +1,11 @@
 #include "core/dtr/trace_log.h"
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "core/base/files.h"
 #include "core/base/json_fields.h"
+#include "core/base/numbers.h"
 
 namespace rematlas {
 namespace {
@@ -53,12 +53,9 @@ std::string quoted(const std::string& name) {
 std::int64_t number(const Fields& fields, const char* key) {
     const json& value = fields.at(key);
     if (!value.is_string()) return fields.integer(key);
-    const auto& text = value.get_ref<const std::string&>();
-    std::int64_t parsed = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
-    if (error != std::errc() || end != text.data() + text.size())
-        fields.fail(std::string(key) + " is not an integer");
-    return parsed;
+    const auto parsed = number_from<std::int64_t>(value.get_ref<const std::string&>());
+    if (!parsed) fields.fail(std::string(key) + " is not an integer");
+    return *parsed;
 }
 
 std::vector<std::string> names(const Fields& fields, const char* key) {
@@ -243,9 +240,7 @@ class LogReader {
 }  // namespace
 
 Result<Trace> read_trace_log(const std::filesystem::path& path) {
-    Result<std::string> text = read_file(path);
-    if (!text) return text.error();
-    return parse_trace_log(*text, path.string());
+    return parsed_file(path, parse_trace_log);
 }
 
 Result<Trace> parse_trace_log(std::string_view text, const std::string& name) {

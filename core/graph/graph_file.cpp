@@ -159,9 +159,7 @@ void read_blocks(const Fields& file, Graph& graph) {
         if (fields.has("twin")) block.twin = id_of<BlockId>(fields, fields.at("twin"), "twin", list.size());
         block.children = ids_if_any<BlockId>(fields, "children", list.size());
         block.ops = ids_if_any<OpId>(fields, "ops", graph.ops.size());
-        const std::int64_t repeat_class = fields.integer_or("repeat_class", -1);
-        if (repeat_class < -1 || repeat_class > kLargestCount) fields.fail("repeat_class is out of range");
-        block.repeat_class = static_cast<int>(repeat_class);
+        block.repeat_class = static_cast<int>(fields.integer_or("repeat_class", -1, -1, kLargestCount));
     }
 }
 
@@ -176,16 +174,13 @@ void read_device(const Fields& file, Graph& graph) {
     device.host_memory = Bytes(fields.integer_or("host_memory_bytes", 0));
     if (device.host_memory.value < 0) fields.fail("host_memory_bytes is negative");
     device.kind = fields.text_or("kind", "");
-    device.alignment = fields.integer_or("alignment_bytes", device.alignment);
-    if (device.alignment < 1 || device.alignment > kMostAlignment)
-        fields.fail("alignment_bytes is out of range");
+    device.alignment = fields.integer_or("alignment_bytes", device.alignment, 1, kMostAlignment);
     if (fields.has("allocator")) {
         const Fields allocator(fields.at("allocator"), "device.allocator");
         CachingAllocatorOptions options;
         options.expandable_segments = allocator.boolean_or("expandable_segments", false);
-        options.large_segment = allocator.integer_or("large_segment_bytes", options.large_segment);
-        if (options.large_segment < kLeastSegment || options.large_segment > kMostSegment)
-            allocator.fail("large_segment_bytes is out of range");
+        options.large_segment =
+            allocator.integer_or("large_segment_bytes", options.large_segment, kLeastSegment, kMostSegment);
         device.allocator = options;
     }
     graph.device = device;
@@ -198,13 +193,6 @@ void read_module_classes(const Fields& file, Graph& graph) {
         if (!name.is_string()) classes.fail("'" + path.substr(0, 60) + "' is not a string");
         graph.module_classes.emplace(path, name.get<std::string>());
     }
-}
-
-template <class IdType>
-json plain(const std::vector<IdType>& ids) {
-    json list = json::array();
-    for (IdType id : ids) list.push_back(id.value);
-    return list;
 }
 
 json tensor_json(TensorId id, const Tensor& tensor) {
@@ -225,14 +213,14 @@ json op_json(OpId id, const Op& op) {
                 {"name", op.name},
                 {"time_ns", op.time.value},
                 {"workspace_bytes", op.workspace.value},
-                {"inputs", plain(op.inputs)},
-                {"outputs", plain(op.outputs)},
+                {"inputs", op.inputs},
+                {"outputs", op.outputs},
                 {"phase", to_string(op.phase)},
                 {"module", op.module}};
     for (const InplacePair& pair : op.inplace) out["inplace"].push_back({pair.out.value, pair.in.value});
     if (op.of) out["of"] = op.of->value;
     if (op.random) out["random"] = true;
-    if (!op.mutates.empty()) out["mutates"] = plain(op.mutates);
+    if (!op.mutates.empty()) out["mutates"] = op.mutates;
     if (!op.recomputable) out["recomputable"] = false;
     if (op.host_time) out["host_time_ns"] = op.host_time->value;
     if (!op.source.empty()) out["source"] = op.source;
@@ -274,8 +262,8 @@ json block_json(BlockId id, const Block& block) {
     json out = {{"id", id.value}, {"name", block.name}, {"path", block.path}};
     if (block.parent.valid()) out["parent"] = block.parent.value;
     if (block.twin.valid()) out["twin"] = block.twin.value;
-    if (!block.children.empty()) out["children"] = plain(block.children);
-    if (!block.ops.empty()) out["ops"] = plain(block.ops);
+    if (!block.children.empty()) out["children"] = block.children;
+    if (!block.ops.empty()) out["ops"] = block.ops;
     if (block.repeat_class >= 0) out["repeat_class"] = block.repeat_class;
     return out;
 }
@@ -313,9 +301,7 @@ Result<Graph> parse_graph(std::string_view text, std::string_view name) {
 }
 
 Result<Graph> read_graph(const std::filesystem::path& path) {
-    Result<std::string> text = read_file(path);
-    if (!text) return text.error();
-    return parse_graph(*text, path.string());
+    return parsed_file(path, parse_graph);
 }
 
 std::string graph_text(const Graph& graph) {
@@ -326,7 +312,7 @@ std::string graph_text(const Graph& graph) {
     if (!graph.module_classes.empty()) text += ",\n\"module_classes\": " + json(graph.module_classes).dump();
     append_list(text, "tensors", graph.tensors, tensor_json);
     append_list(text, "ops", graph.ops, op_json);
-    text += ",\n\"results\": " + plain(graph.results).dump();
+    text += ",\n\"results\": " + json(graph.results).dump();
     if (graph.boundary) text += ",\n\"boundary\": " + std::to_string(graph.boundary->value);
     if (!graph.blocks.empty()) append_list(text, "blocks", graph.blocks, block_json);
     if (graph.replay) text += ",\n\"replay\": " + graph.replay->dump();

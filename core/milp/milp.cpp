@@ -1,6 +1,7 @@
 #include "core/milp/milp.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 
 #include "core/milp/libraries.h"
@@ -31,6 +32,20 @@ void MilpModel::add_row(double lower, double upper, std::span<const std::pair<in
         value.push_back(factor);
     }
     row_begin.push_back(static_cast<int>(index.size()));
+}
+
+void MilpSum::add(const MilpSum& other, double factor) {
+    for (const auto& [column, value] : other.columns) columns.emplace_back(column, factor * value);
+    constant += factor * other.constant;
+}
+
+void add_row(MilpModel& milp, double least, const MilpSum& sum, double most) {
+    std::map<int, double> entries;
+    for (const auto& [column, value] : sum.columns) entries[column] += value;
+    std::vector<std::pair<int, double>> row;
+    for (const auto& [column, value] : entries)
+        if (value != 0) row.emplace_back(column, value);
+    milp.add_row(least - sum.constant, most - sum.constant, row);
 }
 
 std::string_view to_string(MilpLibrary library) {

@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <optional>
 #include <span>
 #include <stop_token>
 #include <string_view>
@@ -49,6 +48,17 @@ struct MilpModel {
     void add_row(double lower, double upper, std::span<const std::pair<int, double>> entries);
     std::size_t rows() const { return row_lower.size(); }
 };
+
+/// A linear expression: columns with factors, and a constant. Columns may occur in it more than once.
+struct MilpSum {
+    std::vector<std::pair<int, double>> columns;
+    double constant = 0;
+    void add(int column, double factor = 1) { columns.emplace_back(column, factor); }
+    void add(const MilpSum& other, double factor = 1);
+};
+
+/// Adds the row least <= sum <= most.
+void add_row(MilpModel& milp, double least, const MilpSum& sum, double most);
 
 enum class MilpLibrary { highs, glpk };
 std::string_view to_string(MilpLibrary library);

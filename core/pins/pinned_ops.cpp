@@ -1,10 +1,11 @@
 #include "core/pins/pinned_ops.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <string>
+
+#include "core/base/numbers.h"
 
 namespace rematlas {
 namespace {
@@ -24,11 +25,8 @@ std::string_view matched_module(std::string_view pattern, std::string_view path)
 
 std::optional<OpId> numbered_op(std::string_view pattern) {
     if (pattern.size() < 2 || pattern.front() != '#') return std::nullopt;
-    std::int32_t id = -1;
-    const char* end = pattern.data() + pattern.size();
-    const auto [rest, error] = std::from_chars(pattern.data() + 1, end, id);
-    if (error != std::errc() || rest != end || id < 0) return std::nullopt;
-    return OpId(id);
+    const auto id = number_from<std::int32_t>(pattern.substr(1));
+    return id && *id >= 0 ? std::optional(OpId(*id)) : std::nullopt;
 }
 
 /// The ops and tensors that one pin matches.

@@ -1,7 +1,6 @@
 #include "core/planning/batch_family.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <tuple>
 #include <vector>
 

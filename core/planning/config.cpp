@@ -1,6 +1,5 @@
 #include "core/planning/config.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/base/files.h"
@@ -44,21 +43,13 @@ Result<std::string> generate_config(std::string_view name) {
 }
 
 Result<Config> read_config(const std::filesystem::path& path) {
-    Result<std::string> text = read_file(path);
-    if (!text) return text.error();
-    return parse_config(*text, path.string());
+    return parsed_file(path, parse_config);
 }
 
 Result<Config> parse_config(std::string_view text, const std::string& name) {
-    Result<json> parsed = parse_json(text, name);
-    if (!parsed) return parsed.error();
-    try {
-        const Fields file(*parsed, "");
+    return read_object(text, name, [](const Fields& file) {
         expect_format(file, "rematlas.config", 1);
-        for (const auto& [key, value] : parsed->items()) {
-            if (key != "format" && key != "version" && key != "type" && key != "options")
-                file.fail("key '" + key.substr(0, 60) + "' is not known");
-        }
+        file.refuse_unknown("format version type options");
         const std::string type = file.text("type");
         const Result<const SolverEntry*> solver = solver_of(type);
         if (!solver) file.fail(solver.error().message);
@@ -67,9 +58,7 @@ Result<Config> parse_config(std::string_view text, const std::string& name) {
         const std::string_view named = (*solver)->traits.name;
         if (const auto made = (*solver)->make(named, &options); !made) file.fail(made.error().message);
         return Config{type, std::string(named), std::make_shared<const json>(options)};
-    } catch (const FieldError& failure) {
-        return Error{name + ": " + failure.message};
-    }
+    });
 }
 
 }  // namespace rematlas

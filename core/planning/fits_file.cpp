@@ -14,9 +14,7 @@ constexpr std::int64_t kMostFitsBytes = std::int64_t{1} << 50;
 constexpr double kMostOverhead = 1e9;
 
 Bytes bytes_in(const Fields& fields, const char* key) {
-    const std::int64_t bytes = fields.integer(key);
-    if (bytes < 0 || bytes > kMostFitsBytes) fields.fail(std::string(key) + " is out of range");
-    return Bytes(bytes);
+    return Bytes(fields.integer(key, 0, kMostFitsBytes));
 }
 
 std::optional<Bytes> bytes_if(const Fields& fields, const char* key) {
@@ -49,8 +47,7 @@ FitsCard read_card(const json& object, const std::string& place) {
     return card;
 }
 
-FitsAnswer read(const json& object) {
-    const Fields file(object, "");
+FitsAnswer answer_from(const Fields& file) {
     expect_format(file, "rematlas.fits", 1);
     FitsAnswer fits{.name = file.text_or("name", ""), .varies = file.text_or("varies", "")};
     std::size_t number = 0;
@@ -63,19 +60,11 @@ FitsAnswer read(const json& object) {
 }  // namespace
 
 Result<FitsAnswer> parse_fits(std::string_view text, std::string_view name) {
-    const Result<json> parsed = parse_json(text, name);
-    if (!parsed) return parsed.error();
-    try {
-        return read(*parsed);
-    } catch (const FieldError& failure) {
-        return Error{std::string(name) + ": " + failure.message};
-    }
+    return read_object(text, name, answer_from);
 }
 
 Result<FitsAnswer> read_fits(const std::filesystem::path& path) {
-    const Result<std::string> text = read_file(path);
-    if (!text) return text.error();
-    return parse_fits(*text, path.string());
+    return parsed_file(path, parse_fits);
 }
 
 }  // namespace rematlas

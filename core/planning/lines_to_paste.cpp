@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "core/costs/device_profile.h"
+#include "core/costs/builtin_profiles.h"
 #include "core/costs/link_profile.h"
 #include "core/solving/copies.h"
 
@@ -78,11 +78,9 @@ bool is_for_apply(const Graph& graph) {
 /// Returns the value that `rematlas.apply` needs as `links=` for these links. If no profile has exactly these
 /// links, returns the name of a common profile.
 std::string name_of_links(const Links& links) {
-    std::vector<std::string> names = link_profile_names();
-    const std::vector<std::string> devices = device_profile_names();
-    names.insert(names.end(), devices.begin(), devices.end());
-    for (const std::string& name : names)
-        if (const Result<Links> found = links_named(name); found && *found == links) return name;
+    for (const auto& profiles : {builtin_links(), builtin_profiles()})
+        for (const std::string& name : names_of(profiles))
+            if (const Result<Links> found = links_named(name); found && *found == links) return name;
     return "pcie4";
 }
 

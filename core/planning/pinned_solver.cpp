@@ -53,12 +53,11 @@ class PinnedSolver : public Solver {
     Answer with_copies(const Problem& problem, Bytes budget, const Limits& limits,
                        const Progress& progress) const {
         const Deadline deadline(limits);
-        Limits shared = limits;
-        shared.time = share_of(limits.time, kShareWithoutCopies);
-        Answer plain = solve_in_order({problem.graph, problem.flat}, *this, budget, shared, {});
-        shared.time = deadline.left();
-        Answer answer = solver_->solve({step_.graph, step_.flat, problem.copies}, budget, shared,
-                                       step_.exact ? progress : Progress());
+        Answer plain = solve_in_order({problem.graph, problem.flat}, *this, budget,
+                                      limits.with_time(share_of(limits.time, kShareWithoutCopies)), {});
+        Answer answer =
+            solver_->solve({step_.graph, step_.flat, problem.copies}, budget,
+                           limits.with_time(deadline.left()), step_.exact ? progress : Progress());
         std::optional<Solution> best = played(problem, budget, answer);
         if (auto* other = std::get_if<Solution>(&plain))
             if (!best || other->time <= best->time) best = std::move(*other);

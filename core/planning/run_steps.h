@@ -6,7 +6,6 @@
 //     const RunSteps& run = reader.run();
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>

@@ -1,9 +1,6 @@
 // Solves a problem and checks the answer. Users' requests are in request.h.
 #pragma once
 
-#include <memory>
-#include <string>
-
 #include "core/graph/graph.h"
 #include "core/solving/solver.h"
 

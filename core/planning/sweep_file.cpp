@@ -67,17 +67,12 @@ void add_copies(const Copies& copies, json& curve) {
 }  // namespace
 
 Result<Sweep> read_sweep(const std::filesystem::path& path) {
-    Result<std::string> text = read_file(path);
-    if (!text) return text.error();
-    return parse_sweep(*text, path.string());
+    return parsed_file(path, parse_sweep);
 }
 
 Result<Sweep> parse_sweep(std::string_view text, const std::string& name) {
-    Result<json> parsed = parse_json(text, name);
-    if (!parsed) return parsed.error();
-    Sweep sweep;
-    try {
-        const Fields file(*parsed, "");
+    return read_object(text, name, [](const Fields& file) {
+        Sweep sweep;
         expect_format(file, "rematlas.sweep", 1);
         sweep.graph = file.text("graph");
         sweep.graph_sha256 = file.text_or("graph_sha256", "");
@@ -96,10 +91,8 @@ Result<Sweep> parse_sweep(std::string_view text, const std::string& name) {
                     read_point(Fields(points[p], place + ".points[" + std::to_string(p) + "]")));
             }
         }
-    } catch (const FieldError& failure) {
-        return Error{name + ": " + failure.message};
-    }
-    return sweep;
+        return sweep;
+    });
 }
 
 std::string sweep_text(const Sweep& sweep) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/base/files.h"
 #include "core/base/json_fields.h"
@@ -143,11 +144,8 @@ ScheduleClass class_of(const std::vector<Step>& steps) {
 }
 
 Result<Schedule> parse_schedule(std::string_view text, std::string_view name) {
-    Result<json> parsed = parse_json(text, name);
-    if (!parsed) return parsed.error();
-    Schedule schedule;
-    try {
-        const Fields file(*parsed, "");
+    return read_object(text, name, [](const Fields& file) {
+        Schedule schedule;
         const int version = expect_format(file, "rematlas.schedule", kVersion);
         schedule.graph = file.text("graph");
         schedule.graph_sha256 = file.text_or("graph_sha256", "");
@@ -171,16 +169,12 @@ Result<Schedule> parse_schedule(std::string_view text, std::string_view name) {
         schedule.pins = pins_from(file);
         schedule.addresses = read_addresses(file);
         schedule.evicted = read_evicted(file, schedule.steps);
-    } catch (const FieldError& failure) {
-        return Error{std::string(name) + ": " + failure.message};
-    }
-    return schedule;
+        return schedule;
+    });
 }
 
 Result<Schedule> read_schedule(const std::filesystem::path& path) {
-    Result<std::string> text = read_file(path);
-    if (!text) return text.error();
-    return parse_schedule(*text, path.string());
+    return parsed_file(path, parse_schedule);
 }
 
 std::optional<Bound> bound_from(const Fields& object, double overhead) {
@@ -230,16 +224,6 @@ json bound_json(const std::optional<Bound>& bound) {
     return object;
 }
 
-namespace {
-
-json plain(const std::vector<TensorId>& tensors) {
-    json list = json::array();
-    for (TensorId t : tensors) list.push_back(t.value);
-    return list;
-}
-
-}  // namespace
-
 std::string schedule_text(const Schedule& schedule) {
     json head = {{"format", "rematlas.schedule"},
                  {"version", needs_second_version(schedule) ? kVersion : 1},
@@ -257,8 +241,8 @@ std::string schedule_text(const Schedule& schedule) {
                  {"solve_seconds", schedule.solve_seconds}};
     if (schedule.host_budget) head["host_budget_bytes"] = schedule.host_budget->value;
     if (schedule.host_peak) head["predicted"]["host_peak_bytes"] = schedule.host_peak->value;
-    if (!schedule.homes.on_host.empty()) head["home_on_host"] = plain(schedule.homes.on_host);
-    if (!schedule.homes.stays.empty()) head["stays"] = plain(schedule.homes.stays);
+    if (!schedule.homes.on_host.empty()) head["home_on_host"] = schedule.homes.on_host;
+    if (!schedule.homes.stays.empty()) head["stays"] = schedule.homes.stays;
     if (schedule.homes.cyclic) head["cyclic"] = true;
     if (schedule.links) add_links(*schedule.links, head["links"]);
     if (!schedule.pins.empty()) head["pins"] = pins_json(schedule.pins);
@@ -297,19 +281,15 @@ Error not_for_training(const std::string& name) {
 Result<Plan> parse_plan(std::string_view bytes, const std::string& name) {
     const std::size_t line = bytes.find('\n');
     if (line == std::string_view::npos || line > 65536) return Error{name + ": not a plan file"};
-    Result<json> head = parse_json(bytes.substr(0, line), name);
-    if (!head) return head.error();
-    std::size_t graph_bytes = 0, schedule_bytes = 0;
-    try {
-        const Fields fields(*head, "");
+    const auto lengths = read_object(bytes.substr(0, line), name, [](const Fields& fields) {
         expect_format(fields, "rematlas.plan", 1);
         if (fields.integer("graph_bytes") < 0 || fields.integer("schedule_bytes") < 0)
             fields.fail("a length is negative");
-        graph_bytes = static_cast<std::size_t>(fields.integer("graph_bytes"));
-        schedule_bytes = static_cast<std::size_t>(fields.integer("schedule_bytes"));
-    } catch (const FieldError& failure) {
-        return Error{name + ": " + failure.message};
-    }
+        return std::pair{static_cast<std::size_t>(fields.integer("graph_bytes")),
+                         static_cast<std::size_t>(fields.integer("schedule_bytes"))};
+    });
+    if (!lengths) return lengths.error();
+    const auto [graph_bytes, schedule_bytes] = *lengths;
     const std::string_view rest = bytes.substr(line + 1);
     if (graph_bytes > rest.size() || schedule_bytes != rest.size() - graph_bytes) {
         return Error{name + ": is truncated or has bytes too many"};
@@ -324,9 +304,7 @@ Result<Plan> parse_plan(std::string_view bytes, const std::string& name) {
 }
 
 Result<Plan> read_plan(const std::filesystem::path& path) {
-    Result<std::string> bytes = read_file(path);
-    if (!bytes) return bytes.error();
-    return parse_plan(*bytes, path.string());
+    return parsed_file(path, parse_plan);
 }
 
 Result<void> write_plan(std::string_view graph_text, const Schedule& schedule,

@@ -25,6 +25,13 @@ struct Limits {
     /// depend on these files only if a time limit ends the search, or if the op times are measured, because
     /// measured times differ a little from run to run.
     std::filesystem::path cache{};
+
+    /// Returns these limits with another time.
+    Limits with_time(std::chrono::nanoseconds other) const {
+        Limits limits = *this;
+        limits.time = other;
+        return limits;
+    }
 };
 
 /// Returns the share of the time: 0.25 of a minute is 15 seconds.

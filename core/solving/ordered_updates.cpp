@@ -2,7 +2,6 @@
 
 #include <optional>
 #include <set>
-#include <utility>
 
 #include "core/schedule/update_order.h"
 #include "core/solving/answers.h"
@@ -47,11 +46,7 @@ class InOrder {
         return solver_.solve({ordered_.graph, flat}, budget_, half_of_what_is_left(), progress_);
     }
 
-    Limits half_of_what_is_left() const {
-        Limits half = limits_;
-        half.time = deadline_.left() / 2;
-        return half;
-    }
+    Limits half_of_what_is_left() const { return limits_.with_time(deadline_.left() / 2); }
 
     /// Moves each update after the last run of the ops that read the old value of the updated tensor. Notes
     /// in `late_` the updates that had to move.

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
-#include <new>
 #include <thread>
 
 #include "runtime/allocator/memory_limit.h"

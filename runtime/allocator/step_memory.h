@@ -18,7 +18,6 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "runtime/allocator/arena.h"
 #include "runtime/allocator/memory_limit.h"

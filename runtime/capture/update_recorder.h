@@ -15,7 +15,6 @@
 
 #include <c10/core/StorageImpl.h>
 
-#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>

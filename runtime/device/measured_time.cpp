@@ -1,13 +1,13 @@
 #include "runtime/device/measured_time.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <stdexcept>
 #include <string>
+
+#include "core/base/numbers.h"
 
 namespace rematlas {
 namespace {
@@ -17,9 +17,8 @@ constexpr const char* variable = "REMATLAS_SCALE_MEASURED_TIMES";
 std::optional<std::uint64_t> seed_in_environment() {
     const char* text = std::getenv(variable);
     if (!text || !*text) return std::nullopt;
-    std::uint64_t seed = 0;
-    const char* const end = text + std::strlen(text);
-    if (const auto [stop, error] = std::from_chars(text, end, seed); error != std::errc() || stop != end)
+    const auto seed = number_from<std::uint64_t>(text);
+    if (!seed)
         throw std::invalid_argument(std::string(variable) + " is \"" + text +
                                     "\": give a whole number, or unset it");
     return seed;

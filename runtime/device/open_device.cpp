@@ -1,10 +1,11 @@
 #include <dlfcn.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 
+#include "core/base/numbers.h"
 #include "runtime/device/copies.h"
 #include "runtime/device/cuda/library.h"
 #include "runtime/device/device.h"
@@ -21,12 +22,9 @@ Error no_cuda(std::string why) {
 /// Returns the index: -1 for "cuda", 1 for "cuda:1"; nullopt for other names.
 std::optional<int> cuda_index(const std::string& name) {
     if (name == "cuda") return -1;
-    int index = 0;
-    const char *first = name.data() + std::min<std::size_t>(5, name.size()),
-               *last = name.data() + name.size();
-    const auto [end, error] = std::from_chars(first, last, index);
-    if (!name.starts_with("cuda:") || error != std::errc() || end != last || index < 0) return std::nullopt;
-    return index;
+    if (!name.starts_with("cuda:")) return std::nullopt;
+    const auto index = number_from<int>(std::string_view(name).substr(5));
+    return index && *index >= 0 ? index : std::nullopt;
 }
 
 /// Returns the folder of the program, or of Rematlas' library if another program has loaded it.

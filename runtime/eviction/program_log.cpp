@@ -44,7 +44,6 @@ void ProgramLog::dropped(int tensor) {
 
 void ProgramLog::workspace(std::int64_t bytes) {
     trace_.ops.back().workspace = bytes;
-    trace_.total_bytes += bytes;
 }
 
 }  // namespace rematlas

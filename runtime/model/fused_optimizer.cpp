@@ -6,7 +6,6 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/full_like.h>
 
-#include <algorithm>
 #include <map>
 #include <tuple>
 #include <utility>

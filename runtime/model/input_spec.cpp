@@ -8,6 +8,8 @@
 #include <limits>
 #include <utility>
 
+#include "core/base/numbers.h"
+
 namespace rematlas {
 namespace {
 
@@ -38,14 +40,6 @@ Error wrong(std::string_view text, std::string_view why) {
             "'str:mean' or 'none'"};
 }
 
-template <class Number>
-std::optional<Number> parse_number(std::string_view text) {
-    Number value{};
-    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (status != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return value;
-}
-
 /// Reads `int:3` and the other forms of arguments that are not tensors. Returns nothing if the text has
 /// another form.
 std::optional<Result<InputSpec>> parse_fixed(std::string_view text) {
@@ -58,11 +52,11 @@ std::optional<Result<InputSpec>> parse_fixed(std::string_view text) {
     const std::string_view type = text.substr(0, colon), value = text.substr(colon + 1);
     if (type == "str") return fixed(std::string(value));
     if (type == "int") {
-        const auto number = parse_number<std::int64_t>(value);
+        const auto number = number_from<std::int64_t>(value);
         return number ? fixed(*number) : wrong(text, "not an integer");
     }
     if (type == "float") {
-        const auto number = parse_number<double>(value);
+        const auto number = number_from<double>(value);
         return number ? fixed(*number) : wrong(text, "not a number");
     }
     if (type == "bool") {
@@ -130,7 +124,7 @@ Result<InputSpec> parse_input_spec(std::string_view text) {
     std::string_view shape = text.substr(open + 1, close - open - 1);
     while (!shape.empty()) {
         const std::size_t comma = shape.find(',');
-        const auto size = parse_number<std::int64_t>(shape.substr(0, comma));
+        const auto size = number_from<std::int64_t>(shape.substr(0, comma));
         if (!size || *size < 1) return wrong(text, "sizes are integers of at least 1");
         if (*size > (std::int64_t{1} << 40) / elements) return wrong(text, "more than 2^40 elements");
         elements *= *size;
@@ -144,7 +138,7 @@ Result<InputSpec> parse_input_spec(std::string_view text) {
     if (rest.empty()) return spec;
     if (rest.front() != '<') return wrong(text, "unexpected '" + std::string(rest) + "' after the shape");
     if (!c10::isIntegralType(*dtype, /*includeBool=*/false)) return wrong(text, "only integers take a bound");
-    spec.bound = parse_number<std::int64_t>(rest.substr(1));
+    spec.bound = number_from<std::int64_t>(rest.substr(1));
     if (!spec.bound || *spec.bound < 1 || *spec.bound > range_of(*dtype)) {
         return wrong(text, "the bound is an integer of at least 1 that the type can hold");
     }

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <nlohmann/json.hpp>
+
+#include "core/base/numbers.h"
 
 namespace rematlas {
 namespace {
@@ -93,11 +94,9 @@ Result<Optimizer> Optimizer::from(std::string_view kind, std::string_view option
         options.remove_prefix(std::min(options.size(), item.size() + 1));
         const std::size_t equals = std::min(item.find('='), item.size());
         const std::string_view text = item.substr(std::min(equals + 1, item.size()));
-        double value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (error != std::errc() || end != text.data() + text.size())
-            return Error{std::string(item) + ": expected option=number"};
-        if (Result<void> done = set(*optimizer, item.substr(0, equals), value); !done) return done.error();
+        const auto value = number_from<double>(text);
+        if (!value) return Error{std::string(item) + ": expected option=number"};
+        if (Result<void> done = set(*optimizer, item.substr(0, equals), *value); !done) return done.error();
     }
     return checked(*optimizer);
 }

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
-#include <string>
 
 #include "core/base/exit.h"
 #include "core/base/result.h"

@@ -1,7 +1,6 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "core/base/files.h"
 #include "core/base/sizes.h"

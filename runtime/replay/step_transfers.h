@@ -16,7 +16,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "runtime/device/copies.h"
 #include "runtime/replay/bound_model.h"

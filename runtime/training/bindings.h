@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "core/base/result.h"
@@ -22,7 +23,7 @@ namespace rematlas {
 template <class T>
 T or_throw(Result<T> result) {
     TORCH_CHECK(result, "rematlas: ", result.error().message);
-    return result.take();
+    if constexpr (!std::is_void_v<T>) return result.take();
 }
 
 /// Pairs each name with its tensor. The first `parameters` pairs are parameters, the others buffers.

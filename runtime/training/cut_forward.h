@@ -19,7 +19,6 @@
 #include <torch/csrc/autograd/function.h>
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -12,7 +12,7 @@
 #include "core/solvers/dtr/dtr.h"
 #include "core/solving/option_reader.h"
 #include "runtime/eviction/evictor.h"
-#include "runtime/training/open_devices.h"
+#include "runtime/training/bindings.h"
 #include "runtime/training/python_places.h"
 
 namespace rematlas {
@@ -38,11 +38,10 @@ EvictorOptions evictor_options(std::int64_t budget, const std::string& text) {
             of_policy[key] = value;
         }
     }
-    const Result<DtrOptions> policy = options_from<DtrOptions>("eviction", &of_policy);
-    TORCH_CHECK(policy, "rematlas: ", policy.error().message);
-    options.policy = {{policy->heuristic, policy->sample, policy->ignore_small, policy->seed},
-                      policy->deallocation};
-    options.thrash = policy->thrash;
+    const DtrOptions policy = or_throw(options_from<DtrOptions>("eviction", &of_policy));
+    options.policy = {{policy.heuristic, policy.sample, policy.ignore_small, policy.seed},
+                      policy.deallocation};
+    options.thrash = policy.thrash;
     return options;
 }
 
@@ -53,15 +52,6 @@ struct TorchEviction : torch::CustomClassHolder {
           given(json::parse(options)),
           evictor(*device, evictor_options(budget, options)) {
         evictor.set_places(&places);
-    }
-
-    /// Names the tensors. The first `parameters` tensors are parameters, the others buffers.
-    void names(const std::vector<at::Tensor>& tensors, const std::vector<std::string>& names,
-               std::int64_t parameters) {
-        std::vector<NamedTensor> named;
-        for (std::size_t i = 0; i < tensors.size(); ++i)
-            named.push_back({names.at(i), tensors[i], static_cast<std::int64_t>(i) < parameters});
-        evictor.names(named);
     }
 
     /// Writes the record of the last complete step to files.
@@ -76,8 +66,7 @@ struct TorchEviction : torch::CustomClassHolder {
         Result<EvictedStep> step = finished(
             evictor.record()->last(), std::filesystem::path(name).filename().string(), Bytes(budget), config);
         TORCH_CHECK(step, "rematlas: the step that was recorded is not consistent: ", step.error().message);
-        const Result<void> written = write_step(*step, name);
-        TORCH_CHECK(written, "rematlas: ", written.error().message);
+        or_throw(write_step(*step, name));
     }
 
     /// Simulates eviction of the logged program, with `room` bytes for the tensors that the program makes.
@@ -135,9 +124,10 @@ TORCH_LIBRARY_FRAGMENT(rematlas, library) {
         .def("lend",
              [](const Eviction& self, const at::Tensor& tensor) { return self->evictor.lend(tensor); })
         .def("returned", [](const Eviction& self, std::int64_t loan) { self->evictor.returned(loan); })
-        .def("names", [](const Eviction& self, const std::vector<at::Tensor>& tensors,
-                         const std::vector<std::string>& names,
-                         std::int64_t parameters) { self->names(tensors, names, parameters); })
+        .def("names",
+             [](const Eviction& self, const std::vector<at::Tensor>& tensors,
+                const std::vector<std::string>& names,
+                std::int64_t parameters) { self->evictor.names(paired(names, tensors, parameters)); })
         .def_static("follow_thread", [](bool followed) { Evictor::follow_thread(followed); })
         .def_static("leave_to_parent", [] { Evictor::leave_to_parent(); })
         .def("enter", [](const Eviction& self, const std::string& path,

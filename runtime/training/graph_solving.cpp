@@ -31,10 +31,9 @@ std::string solve_text(const std::string& graph_text, const std::string& budget,
     request.limits.time =
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
     set_gap(request, gap);
-    const Result<Outcome> outcome = solve(graph, request);
-    TORCH_CHECK(outcome, "rematlas: ", outcome.error().message);
-    if (const Infeasible* answer = outcome->infeasible()) return infeasible_json(*answer).dump();
-    return schedule_text(*outcome->schedule());
+    const Outcome outcome = or_throw(solve(graph, request));
+    if (const Infeasible* answer = outcome.infeasible()) return infeasible_json(*answer).dump();
+    return schedule_text(*outcome.schedule());
 }
 
 /// Returns the text of a policy file. If no policy keeps the budget, returns the text of a JSON object with

@@ -5,7 +5,6 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
-#include <string>
 #include <unordered_set>
 
 namespace rematlas {

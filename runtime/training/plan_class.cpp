@@ -53,12 +53,6 @@ TorchPlan::TorchPlan(const c10::intrusive_ptr<TorchRecording>& first,
       planner(or_throw(Planner::create(*first->step, *second->step, name, *second->device))),
       passed_inputs(second->step->passed_inputs()) {}
 
-TorchPlan::TorchPlan(const c10::intrusive_ptr<TorchRecording>& from_shapes, const std::string& name,
-                     bool timed, const std::vector<NamedTensor>& there)
-    : device(from_shapes->device),
-      planner(or_throw(Planner::from_shapes(*from_shapes->step, name, *from_shapes->device, timed, there))),
-      passed_inputs(from_shapes->step->passed_inputs()) {}
-
 TorchPlan::TorchPlan(const std::string& path, const std::string& device_name)
     : device(open_device_named(device_name)) {
     Plan plan = or_throw(read_plan_or_schedule(path));
@@ -72,27 +66,6 @@ TorchPlan::TorchPlan(const std::string& path, const std::string& device_name)
     loaded = plan.schedule;
     planner = Planner::with(std::move(plan.graph), std::move(tape));
 }
-
-TorchPlan::TorchPlan(const TorchPlan& plain, const std::string& groups, const std::string& end)
-    : device(plain.device),
-      planner(
-          or_throw(plain.planner->with_optimizer(groups_from(groups), step_end_from(end), *plain.device))),
-      passed_inputs(plain.passed_inputs) {}
-
-TorchPlan::TorchPlan(const TorchPlan& plain, const RecordedUpdate& update, const std::string& what)
-    : device(plain.device),
-      planner(or_throw(plain.planner->with_recorded_update(update, what, *plain.device))),
-      passed_inputs(plain.passed_inputs) {}
-
-TorchPlan::TorchPlan(const TorchPlan& recorded, const std::string& absent_device)
-    : device(open_device_named(absent_device)),
-      planner(recorded.planner->on_absent_device(*device)),
-      passed_inputs(recorded.passed_inputs) {}
-
-TorchPlan::TorchPlan(const TorchPlan& recorded, const RankCosts& costs)
-    : device(recorded.device),
-      planner(or_throw(recorded.planner->with_rank_costs(costs))),
-      passed_inputs(recorded.passed_inputs) {}
 
 namespace {
 
@@ -243,8 +216,7 @@ std::string TorchPlan::loss_head() const {
 
 std::string TorchPlan::graph_text() {
     CapturedStep step{.graph = planner->graph(), .tape = planner->tape()};
-    if (Result<void> made = make_replayable(step, step.graph.name); !made)
-        TORCH_CHECK(false, "rematlas: ", made.error().message);
+    or_throw(make_replayable(step, step.graph.name));
     return rematlas::graph_text(step.graph);
 }
 
@@ -254,8 +226,7 @@ void TorchPlan::save(const std::string& path) {
     const std::string text = graph_text();
     Schedule schedule = *found;
     schedule.graph_sha256 = sha256(text);
-    const Result<void> written = write_plan(text, schedule, path);
-    TORCH_CHECK(written, "rematlas: ", written.error().message);
+    or_throw(write_plan(text, schedule, path));
 }
 
 namespace {
@@ -320,20 +291,27 @@ void define_planning(torch::class_<TorchPlan>& plan) {
         .def("save", [](const PlanPtr& self, const std::string& path) { self->save(path); });
 }
 
+/// Returns the plan of the same step by another planner.
+PlanPtr with_planner(const PlanPtr& plan, std::shared_ptr<Planner> planner) {
+    return c10::make_intrusive<TorchPlan>(plan->device, std::move(planner), plan->passed_inputs);
+}
+
 /// Defines the functions that train by the schedule.
 void define_steps(torch::class_<TorchPlan>& plan) {
     plan.def("bind", [](const PlanPtr& self, const std::vector<std::string>& names, const Tensors& tensors,
                         std::int64_t parameters,
                         const std::string& owner) { self->bind(names, tensors, parameters, owner); })
-        .def("forward", [](const PlanPtr& self, const Tensors& tensors, const Tensors& inputs, bool arena,
-                           bool measured) { return self->forward(tensors, inputs, arena, measured); })
+        .def("forward", &TorchPlan::forward)
         .def("on_card",
              [](const PlanPtr& self, const std::string& absent_device) {
-                 return c10::make_intrusive<TorchPlan>(*self, absent_device);
+                 const std::shared_ptr<DeviceRuntime> device = open_device_named(absent_device);
+                 return c10::make_intrusive<TorchPlan>(device, self->planner->on_absent_device(*device),
+                                                       self->passed_inputs);
              })
         .def("with_rank_costs",
              [](const PlanPtr& self, const std::string& costs) {
-                 return c10::make_intrusive<TorchPlan>(*self, or_throw(rank_costs_from(costs)));
+                 const RankCosts read = or_throw(rank_costs_from(costs));
+                 return with_planner(self, or_throw(self->planner->with_rank_costs(read)));
              })
         .def("with_schedule_of",
              [](const PlanPtr& self, const std::string& path) {
@@ -341,27 +319,23 @@ void define_steps(torch::class_<TorchPlan>& plan) {
              })
         .def("with_optimizer",
              [](const PlanPtr& self, const std::string& groups, const std::string& end) {
-                 return c10::make_intrusive<TorchPlan>(*self, groups, end);
+                 return with_planner(self, or_throw(self->planner->with_optimizer(
+                                               groups_from(groups), step_end_from(end), *self->device)));
              })
         .def("with_recorded_update",
              [](const PlanPtr& self, const c10::intrusive_ptr<TorchUpdateRecording>& recording,
                 const std::string& what) {
-                 return c10::make_intrusive<TorchPlan>(*self, recording->update(), what);
+                 return with_planner(self, or_throw(self->planner->with_recorded_update(
+                                               recording->update(), what, *self->device)));
              })
-        .def("bind_with_states",
-             [](const PlanPtr& self, const std::vector<std::string>& names, const Tensors& tensors,
-                std::int64_t parameters, const std::string& owner,
-                const Tensors& states) { self->bind(names, tensors, parameters, owner, states); })
+        .def("bind_with_states", &TorchPlan::bind)
         .def("rebind_states",
              [](const PlanPtr& self, const Tensors& states) {
-                 const Result<void> bound = self->step->executor().rebind_states(states);
-                 TORCH_CHECK(bound, "rematlas: ", bound.error().message);
+                 or_throw(self->step->executor().rebind_states(states));
              })
         .def("change_numbers",
              [](const PlanPtr& self, const std::string& groups) {
-                 const Result<void> changed =
-                     change_numbers(self->step->executor().change_values(), groups_from(groups));
-                 TORCH_CHECK(changed, "rematlas: ", changed.error().message);
+                 or_throw(change_numbers(self->step->executor().change_values(), groups_from(groups)));
              })
         .def("set_sums_gradients", [](const PlanPtr& self, bool sums) { self->step->sums_gradients = sums; })
         .def("gradients_are_as_handed_out",
@@ -397,7 +371,11 @@ void define_plan(torch::Library& library) {
         "str[] names, Tensor[] tensors) -> __torch__.torch.classes.rematlas.Plan",
         [](const RecordingPtr& recording, const std::string& name, bool timed,
            const std::vector<std::string>& names, const Tensors& tensors) {
-            return c10::make_intrusive<TorchPlan>(recording, name, timed, paired(names, tensors, 0));
+            return c10::make_intrusive<TorchPlan>(
+                recording->device,
+                or_throw(Planner::from_shapes(*recording->step, name, *recording->device, timed,
+                                              paired(names, tensors, 0))),
+                recording->step->passed_inputs());
         });
 }
 

@@ -13,15 +13,10 @@ namespace rematlas {
 struct TorchPlan : torch::CustomClassHolder {
     TorchPlan(const c10::intrusive_ptr<TorchRecording>& first,
               const c10::intrusive_ptr<TorchRecording>& second, const std::string& name);
-    TorchPlan(const c10::intrusive_ptr<TorchRecording>& from_shapes, const std::string& name, bool timed,
-              const std::vector<NamedTensor>& there);
+    TorchPlan(std::shared_ptr<DeviceRuntime> device, std::shared_ptr<Planner> planner,
+              std::vector<int> passed_inputs)
+        : device(std::move(device)), planner(std::move(planner)), passed_inputs(std::move(passed_inputs)) {}
     TorchPlan(const std::string& path, const std::string& device_name);
-    TorchPlan(const TorchPlan& plain, const std::string& groups, const std::string& end);
-    /// See Planner::with_recorded_update.
-    TorchPlan(const TorchPlan& plain, const RecordedUpdate& update, const std::string& what);
-    /// See Planner::on_absent_device.
-    TorchPlan(const TorchPlan& recorded, const std::string& absent_device);
-    TorchPlan(const TorchPlan& recorded, const RankCosts& costs);
 
     /// Takes the schedule, times and workspaces from the plan file of another process, for the step that was
     /// recorded in this process. Throws if the two steps differ in ops or tensors. Values of arguments may

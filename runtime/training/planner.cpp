@@ -279,10 +279,14 @@ std::shared_ptr<Planner> Planner::on_absent_device(DeviceRuntime& device) const 
     for (Tensor& tensor : step.graph.tensors)
         if (tensor.name == library_workspace_name) tensor.bytes = Bytes(device.library_workspace());
     step.graph.device = device.description();
-    step.graph.replay = nullptr;
     predict_costs(step, profile);
     add_provenance(step.graph, {{"device", device.name()}, {"times", "roofline model of " + profile.name}});
-    std::shared_ptr<Planner> planner(new Planner(std::move(step.graph), std::move(step.tape)));
+    return with_step(std::move(step));
+}
+
+std::shared_ptr<Planner> Planner::with_step(CapturedStep step) const {
+    step.graph.replay = nullptr;
+    std::shared_ptr<Planner> planner = with(std::move(step.graph), std::move(step.tape));
     planner->kept_by_loss_ = kept_by_loss_;
     return planner;
 }

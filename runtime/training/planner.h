@@ -99,7 +99,7 @@ class Planner {
 
   private:
     Planner(Graph graph, Tape tape);
-    std::shared_ptr<Planner> with_graph(Graph graph) const;  ///< for the same step with other costs
+    std::shared_ptr<Planner> with_step(CapturedStep step) const;  ///< for a changed copy of this step
     static Result<std::shared_ptr<Planner>> of(CapturedStep step, const StepRecording& recording,
                                                LossMemory loss, const std::string& name,
                                                DeviceRuntime& device, const std::string& captured,

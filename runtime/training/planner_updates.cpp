@@ -26,11 +26,8 @@ Result<std::shared_ptr<Planner>> Planner::with_optimizer(const std::vector<Optim
     add_provenance(step.graph, {{"optimizer",
                                  "fused: each parameter is updated by an op of the plan when its gradient is "
                                  "final, which is freed then"}});
-    step.graph.replay = nullptr;
     if (Result<void> valid = validate(step.graph); !valid) return valid.error();
-    std::shared_ptr<Planner> planner(new Planner(std::move(step.graph), std::move(step.tape)));
-    planner->kept_by_loss_ = kept_by_loss_;
-    return planner;
+    return with_step(std::move(step));
 }
 
 Result<std::shared_ptr<Planner>> Planner::with_recorded_update(const RecordedUpdate& update,
@@ -42,11 +39,8 @@ Result<std::shared_ptr<Planner>> Planner::with_recorded_update(const RecordedUpd
     if (Result<void> added = add_recorded_update(step, update, device); !added) return added.error();
     predict_costs(step, *profile);
     add_provenance(step.graph, {{"optimizer", what}});
-    step.graph.replay = nullptr;
     if (Result<void> valid = validate(step.graph); !valid) return valid.error();
-    std::shared_ptr<Planner> planner(new Planner(std::move(step.graph), std::move(step.tape)));
-    planner->kept_by_loss_ = kept_by_loss_;
-    return planner;
+    return with_step(std::move(step));
 }
 
 }  // namespace rematlas

@@ -76,22 +76,15 @@ void weigh_collectives(Graph& graph, const Tape& tape, double weight) {
 }
 
 Result<std::shared_ptr<Planner>> Planner::with_rank_costs(const RankCosts& costs) const {
-    Graph graph = *graph_;
-    if (Result<void> added = add_rank_costs(graph, tape_, costs); !added) return added.error();
-    return with_graph(std::move(graph));
+    CapturedStep step{.graph = *graph_, .tape = tape_};
+    if (Result<void> added = add_rank_costs(step.graph, tape_, costs); !added) return added.error();
+    return with_step(std::move(step));
 }
 
 std::shared_ptr<Planner> Planner::with_wire_weight(double weight) const {
-    Graph graph = *graph_;
-    weigh_collectives(graph, tape_, weight);
-    return with_graph(std::move(graph));
-}
-
-std::shared_ptr<Planner> Planner::with_graph(Graph graph) const {
-    graph.replay = nullptr;
-    std::shared_ptr<Planner> planner(new Planner(std::move(graph), tape_));
-    planner->kept_by_loss_ = kept_by_loss_;
-    return planner;
+    CapturedStep step{.graph = *graph_, .tape = tape_};
+    weigh_collectives(step.graph, tape_, weight);
+    return with_step(std::move(step));
 }
 
 }  // namespace rematlas

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/sizes.h"
+#include "core/costs/builtin_profiles.h"
 #include "core/costs/link_profile.h"
 #include "core/planning/config.h"
 #include "runtime/allocator/counting_allocator.h"
@@ -101,7 +102,7 @@ void define_ops_of_shapes(torch::Library& library) {
     // Makes shape tensors of the device, which share storages as `tensors` do. Tensors whose storage has at
     // most `largest_kept` bytes keep their values.
     library.def("shapes_like(Tensor[] tensors, int largest_kept, str device) -> Tensor[]", &shapes_like);
-    library.def("device_profiles() -> str", [] { return json(device_profile_names()).dump(); });
+    library.def("device_profiles() -> str", [] { return json(names_of(builtin_profiles())).dump(); });
     // Returns facts of a device's profile, as JSON.
     library.def("device_facts(str profile) -> str", [](const std::string& name) {
         const DeviceProfile profile = or_throw(device_profile(name));

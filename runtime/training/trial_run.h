@@ -12,7 +12,6 @@
 // for the replay.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <optional>
 #include <string>

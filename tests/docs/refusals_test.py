@@ -89,15 +89,6 @@ REPORTS = {
     ),
     "runtime/python/rematlas/inductor/node_classes.py": ("",),
     "runtime/python/rematlas/inductor/save_set.py": ("the caller's backward begins",),
-    "runtime/python/rematlas/lifecycle/gate.py": (
-        *(
-            "random numbers of others",
-            "state of the module",
-            "tensors that are kept",
-            "casts of several forwards",
-        ),
-        *("sums of several forwards", "sums of what is open", "casts of what is open"),
-    ),
     "runtime/python/rematlas/lifecycle/observed.py": ("an output of the module",),
     "runtime/python/rematlas/lifecycle/planned_module.py": ("a module that trains by plans",),
     "runtime/python/rematlas/loss_head/chunked_loss.py": ("With one chunk the loss",),

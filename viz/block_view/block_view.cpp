@@ -1,7 +1,6 @@
 #include "viz/block_view/block_view.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <unordered_map>

@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <memory>
 #include <string>
 
 // Graphviz's layout engine `dot`. It is linked into the program. Graphviz would otherwise search for it in a

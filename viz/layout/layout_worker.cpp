@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +19,7 @@
 #include <utility>
 
 #include "core/base/files.h"
+#include "core/base/numbers.h"
 #include "core/base/sizes.h"
 #include "viz/layout/layout_programs.h"
 
@@ -126,14 +126,12 @@ class Answers {
         for (;;) {
             std::size_t end = text_.find('\n', at_);
             std::string_view digits = std::string_view(text_).substr(at_, std::min(end - at_, kMostDigits));
-            std::size_t size = 0;
-            auto [after, error] = std::from_chars(digits.data(), digits.data() + digits.size(), size);
-            if (!digits.empty() && (error != std::errc() || after != digits.data() + digits.size()))
-                return false;
+            const auto size = number_from<std::size_t>(digits.empty() ? "0" : digits);
+            if (!size) return false;
             if (end == std::string::npos) return digits.size() < kMostDigits;
-            if (text_.size() - (end + 1) < size) return true;
-            complete_.push_back(text_.substr(end + 1, size));
-            at_ = end + 1 + size;
+            if (text_.size() - (end + 1) < *size) return true;
+            complete_.push_back(text_.substr(end + 1, *size));
+            at_ = end + 1 + *size;
         }
     }
     std::size_t count() const { return complete_.size(); }

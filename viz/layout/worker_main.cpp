@@ -10,7 +10,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -20,6 +19,7 @@
 #include <string_view>
 
 #include "core/base/files.h"
+#include "core/base/numbers.h"
 #include "viz/layout/dot_layout.h"
 
 namespace {
@@ -27,16 +27,10 @@ namespace {
 using rematlas::Error;
 using rematlas::Layout;
 using rematlas::LayoutRequest;
+using rematlas::number_from;
 using rematlas::Result;
 
 constexpr std::size_t kLongestRequest = std::size_t{1} << 30;
-
-std::optional<std::size_t> number(std::string_view text) {
-    std::size_t value = 0;
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return value;
-}
 
 /// Sanitizers reserve terabytes of address space for their own tables. So a program built with a sanitizer
 /// has no limit on its address space.
@@ -86,7 +80,7 @@ int serve_series(int first) {
         std::string digits;
         for (; c != '\n' && c != EOF && digits.size() < 12; c = std::getchar())
             digits += static_cast<char>(c);
-        auto size = number(digits);
+        auto size = number_from<std::size_t>(digits);
         if (c != '\n' || !size || *size > kLongestRequest) return 2;
         std::string text(*size, '\0');
         if (std::fread(text.data(), 1, text.size(), stdin) != text.size()) return 2;
@@ -105,7 +99,7 @@ int usage() {
 
 int main(int argc, char** argv) {
     for (int i = 1; i < argc; i += 2) {
-        auto value = i + 1 < argc ? number(argv[i + 1]) : std::nullopt;
+        auto value = i + 1 < argc ? number_from<std::size_t>(argv[i + 1]) : std::nullopt;
         bool bytes = std::strcmp(argv[i], "--bytes") == 0, seconds = std::strcmp(argv[i], "--seconds") == 0;
         if (!value || !(bytes || seconds)) return usage();
         if (!limit(bytes ? RLIMIT_AS : RLIMIT_CPU, *value)) return usage();

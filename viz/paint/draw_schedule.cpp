@@ -1,4 +1,3 @@
-#include <optional>
 
 #include "core/base/sizes.h"
 #include "core/graph/flat_graph.h"

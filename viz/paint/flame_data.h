@@ -3,7 +3,6 @@
 // boxes. Runs on the host have two rows at the bottom.
 #pragma once
 
-#include <cstdint>
 #include <string_view>
 #include <utility>
 #include <vector>

@@ -1,7 +1,6 @@
 #include "viz/paint/measured_painter.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/base/sizes.h"
 #include "viz/paint/memory_curve.h"

@@ -1,9 +1,7 @@
 #include "viz/paint/schedule_painter.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "core/base/sizes.h"

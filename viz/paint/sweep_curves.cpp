@@ -1,7 +1,6 @@
 #include "viz/paint/sweep_curves.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/costs/link_profile.h"
 #include "core/planning/registry.h"

@@ -1,7 +1,5 @@
 // The sentences at the beginning of a report: what the step needs, and how good the schedule is.
-#include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "core/base/sizes.h"
 #include "core/graph/flat_graph.h"

@@ -1,9 +1,9 @@
 #include "app/cli/serve/page_server.h"
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "core/base/files.h"
+#include "core/base/numbers.h"
 #include "core/schedule/schedule_file.h"
 
 namespace rematlas {
@@ -38,12 +38,7 @@ int status_of(ErrorKind kind) {
 template <class Number>
 std::optional<Number> number_in(const AdmittedRequest& request, std::string_view name) {
     const auto entry = request.query.find(name);
-    if (entry == request.query.end()) return std::nullopt;
-    Number number = 0;
-    const std::string& text = entry->second;
-    const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (failure != std::errc() || rest != text.data() + text.size()) return std::nullopt;
-    return number;
+    return entry == request.query.end() ? std::nullopt : number_from<Number>(entry->second);
 }
 
 }  // namespace

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
+
+#include "core/base/numbers.h"
 
 namespace rematlas {
 namespace {
@@ -50,13 +51,6 @@ std::optional<std::string_view> only_value(const RequestHead& head, std::string_
     return values.size() == 1 ? std::optional(values.front()) : std::nullopt;
 }
 
-std::optional<std::uint64_t> whole_number(std::string_view text) {
-    std::uint64_t number = 0;
-    const char* end = text.data() + text.size();
-    const auto [rest, failure] = std::from_chars(text.data(), end, number);
-    return failure == std::errc() && rest == end ? std::optional(number) : std::nullopt;
-}
-
 /// Says whether `host` is a name of this machine, with any port or none: behind `ssh -L` the port differs
 /// from the server's.
 bool names_this_machine(std::string_view host) {
@@ -65,7 +59,7 @@ bool names_this_machine(std::string_view host) {
         const std::string_view rest = host.substr(name.size());
         if (rest.empty()) return true;
         if (rest.front() != ':') continue;
-        const auto port = whole_number(rest.substr(1));
+        const auto port = number_from<std::uint64_t>(rest.substr(1));
         if (port && *port > 0 && *port < 65536) return true;
     }
     return false;
@@ -99,7 +93,7 @@ std::optional<RefusedRequest> refused_body(const RequestHead& head) {
     const std::vector<std::string_view> lengths = values_of(head, "Content-Length");
     const bool posts = head.method == "POST";
     if (lengths.empty() && !posts) return std::nullopt;
-    const auto length = lengths.size() == 1 ? whole_number(lengths.front()) : std::nullopt;
+    const auto length = lengths.size() == 1 ? number_from<std::uint64_t>(lengths.front()) : std::nullopt;
     if (!length) return RefusedRequest{411, "Content-Length must be there once, as a number of bytes."};
     if (*length > (posts ? RequestGate::longest_body : 0))
         return RefusedRequest{413, "The body is too long: " + std::to_string(RequestGate::longest_body) +

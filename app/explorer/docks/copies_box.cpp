@@ -5,7 +5,7 @@
 
 #include "app/explorer/look/theme.h"
 #include "app/explorer/words/wording.h"
-#include "core/costs/device_profile.h"
+#include "core/costs/builtin_profiles.h"
 #include "core/costs/link_profile.h"
 #include "core/planning/known_answers.h"
 #include "core/planning/registry.h"
@@ -82,7 +82,7 @@ void CopiesBox::fill_links() {
     if (session_.graph() && session_.graph()->graph.device &&
         session_.graph()->graph.device->links.both_ways())
         link_->addItem(tr("as captured"), QString());
-    for (const auto& names : {device_profile_names(), link_profile_names()})
+    for (const auto& names : {names_of(builtin_profiles()), names_of(builtin_links())})
         for (const std::string& name : names)
             if (links_named(name)) link_->addItem(text(name), text(name));
     link_->setCurrentIndex(picked_.isEmpty() ? 0 : std::max(0, link_->findData(picked_)));

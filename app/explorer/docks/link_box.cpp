@@ -6,7 +6,7 @@
 #include "app/explorer/loaded/over_link.h"
 #include "app/explorer/look/theme.h"
 #include "app/explorer/words/wording.h"
-#include "core/costs/device_profile.h"
+#include "core/costs/builtin_profiles.h"
 #include "core/costs/link_profile.h"
 #include "core/planning/known_answers.h"
 #include "core/planning/registry.h"
@@ -60,7 +60,7 @@ void LinkBox::show_plan() {
     const QSignalBlocker quiet(link_);
     link_->clear();
     link_->addItem(tr("its own link, %1").arg(text(link_name(copies.links))), QString());
-    for (const auto& names : {link_profile_names(), device_profile_names()})
+    for (const auto& names : {names_of(builtin_links()), names_of(builtin_profiles())})
         for (const std::string& name : names)
             if (links_named(name)) link_->addItem(text(name), text(name));
     link_->setCurrentIndex(std::max(0, link_->findData(asked)));

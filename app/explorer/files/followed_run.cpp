@@ -1,6 +1,5 @@
 #include "app/explorer/files/followed_run.h"
 
-#include <algorithm>
 #include <chrono>
 
 #include "app/explorer/words/wording.h"

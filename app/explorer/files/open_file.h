@@ -3,8 +3,6 @@
 
 #include <filesystem>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "app/explorer/files/plan_journal.h"
 #include "app/explorer/jobs/remote_host.h"

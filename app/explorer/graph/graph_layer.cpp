@@ -227,8 +227,8 @@ void GraphLayer::set_notes(std::vector<ItemNote> notes) {
 
 void GraphLayer::paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget*) {
     if (!ladder_) return;
-    const double detail = full_detail_ ? 10 : option->levelOfDetailFromTransform(painter->worldTransform());
-    const QRectF exposed = full_detail_ ? boundingRect() : option->exposedRect.adjusted(-4, -4, 4, 4);
+    const double detail = option->levelOfDetailFromTransform(painter->worldTransform());
+    const QRectF exposed = option->exposedRect.adjusted(-4, -4, 4, 4);
     for (int column = 0; column < columns_.count(); ++column) {
         const QRectF place = exposed.translated(-columns_.shift(column)) & columns_.part(column);
         if (place.isEmpty()) continue;

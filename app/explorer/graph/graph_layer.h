@@ -45,8 +45,6 @@ class GraphLayer : public QGraphicsItem {
     int marked_edge() const { return marked_edge_; }
     /// `notes`: one note for each item of the ladder.
     void set_notes(std::vector<ItemNote> notes);
-    /// Sets whether all details are painted at any zoom, as in picture files.
-    void set_full_detail(bool full) { full_detail_ = full; }
 
     /// Returns the item, frame or arrow at the point. `reach`: the largest distance from which an arrow is
     /// hit, in scene coordinates.
@@ -73,7 +71,7 @@ class GraphLayer : public QGraphicsItem {
     int wanted_columns_ = 1;
     Coloring coloring_ = Coloring::decision;
     std::vector<double> heat_;
-    bool has_schedule_ = false, full_detail_ = false;
+    bool has_schedule_ = false;
     std::vector<int> marked_;
     std::vector<ItemNote> notes_;
     int marked_cluster_ = -1, marked_edge_ = -1, running_ = -1;

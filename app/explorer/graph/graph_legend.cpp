@@ -1,6 +1,5 @@
 #include "app/explorer/graph/graph_legend.h"
 
-#include <algorithm>
 #include <set>
 
 #include "app/explorer/look/theme.h"

@@ -218,12 +218,6 @@ void GraphView::select_item(int index) {
     session_.selection.select(selected_of(item));
 }
 
-void GraphView::render_whole(QPainter& painter, const QRectF& target) {
-    layer_->set_full_detail(true);
-    scene()->render(&painter, target, layer_->boundingRect());
-    layer_->set_full_detail(false);
-}
-
 void GraphView::wheelEvent(QWheelEvent* event) {
     const double factor = std::pow(1.0015, event->angleDelta().y());
     const double target = std::clamp(transform().m11() * factor, least_zoom, most_zoom);

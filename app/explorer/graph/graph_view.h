@@ -22,8 +22,6 @@ class GraphView : public QGraphicsView {
     void fit_all();
     void center_selection();
     void zoom(double factor);
-    /// Paints the whole ladder into `target`, with all details at any zoom, for picture files.
-    void render_whole(QPainter& painter, const QRectF& target);
     QSizeF whole_size() const { return layer_->boundingRect().size(); }
     /// Moves the selection from the selected item to another item: along its first edge within the forward or
     /// the backward side (+1), back along such an edge (-1), or to its twin (0). If several items are

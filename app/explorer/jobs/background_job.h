@@ -12,7 +12,6 @@
 
 #include <QObject>
 #include <atomic>
-#include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>

@@ -6,7 +6,6 @@
 #include <QString>
 #include <QTimer>
 #include <functional>
-#include <memory>
 
 #include "app/explorer/jobs/background_job.h"
 #include "app/explorer/jobs/ladders_ahead.h"

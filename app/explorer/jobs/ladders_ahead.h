@@ -2,7 +2,6 @@
 #pragma once
 
 #include <QObject>
-#include <cstddef>
 #include <functional>
 #include <vector>
 

@@ -3,7 +3,6 @@
 
 #include <QObject>
 #include <chrono>
-#include <map>
 #include <string>
 #include <vector>
 

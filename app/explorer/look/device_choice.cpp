@@ -3,6 +3,7 @@
 #include <QCoreApplication>
 
 #include "app/explorer/words/wording.h"
+#include "core/costs/builtin_profiles.h"
 #include "core/costs/device_profile.h"
 
 namespace rematlas::explorer {
@@ -26,7 +27,7 @@ QString cuda_title(const QStringList& gpus) {
 
 void add_profiles(QComboBox& devices) {
     devices.insertSeparator(devices.count());
-    for (const std::string& name : device_profile_names()) {
+    for (const std::string& name : names_of(builtin_profiles())) {
         const Result<DeviceProfile> profile = device_profile(name);
         if (!profile) continue;
         devices.addItem(QCoreApplication::translate("DeviceChoice", "from shapes alone, as on %1")

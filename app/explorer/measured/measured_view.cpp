@@ -2,7 +2,6 @@
 
 #include <QPainter>
 #include <algorithm>
-#include <cmath>
 
 #include "app/explorer/look/qt_canvas.h"
 #include "app/explorer/look/theme.h"

@@ -1,8 +1,6 @@
 // Shows measured memory over the events of a trace.
 #pragma once
 
-#include <optional>
-
 #include "app/explorer/loaded/loaded_schedule.h"
 #include "app/explorer/loaded/measurement.h"
 #include "app/explorer/look/range_view.h"

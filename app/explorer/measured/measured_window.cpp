@@ -5,7 +5,6 @@
 #include <QPainter>
 #include <QPushButton>
 #include <QVBoxLayout>
-#include <algorithm>
 
 #include "app/explorer/look/qt_canvas.h"
 #include "app/explorer/look/theme.h"

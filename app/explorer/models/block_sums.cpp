@@ -1,7 +1,5 @@
 #include "app/explorer/models/block_sums.h"
 
-#include <algorithm>
-
 #include "app/explorer/models/alive_now.h"
 
 namespace rematlas::explorer {

@@ -7,6 +7,7 @@
 #include "app/explorer/jobs/capture_controller.h"
 #include "app/explorer/words/wording.h"
 #include "core/base/sizes.h"
+#include "core/costs/builtin_profiles.h"
 #include "core/costs/device_profile.h"
 #include "core/costs/link_profile.h"
 
@@ -213,7 +214,7 @@ QStringList conditions_of(const LoadedGraph& graph, const Question& question) {
 
 std::vector<Card> known_cards() {
     std::vector<Card> cards;
-    for (const std::string& name : device_profile_names()) {
+    for (const std::string& name : names_of(builtin_profiles())) {
         const Result<DeviceProfile> profile = device_profile(name);
         if (profile && profile->kind == "cuda") cards.push_back({text(profile->name), profile->memory});
     }

@@ -6,7 +6,6 @@
 #include <QString>
 #include <QStringList>
 #include <chrono>
-#include <memory>
 #include <optional>
 
 #include "app/explorer/files/graph_watch.h"

@@ -14,7 +14,6 @@
 #include <QTreeView>
 #include <functional>
 #include <map>
-#include <memory>
 
 #include "app/explorer/docks/block_tree_view.h"
 #include "app/explorer/docks/lanes_view.h"

@@ -11,8 +11,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <utility>
-#include <vector>
 
 #include "core/schedule/simulate.h"
 #include "core/solvers/annealing/away_moves.h"

@@ -1,5 +1,4 @@
 // The part of RunProfile that handles the gaps in which tensors are away from the device.
-#include <algorithm>
 #include <cassert>
 
 #include "core/solvers/annealing/run_profile.h"

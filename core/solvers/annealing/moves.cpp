@@ -1,7 +1,6 @@
 #include "core/solvers/annealing/moves.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace rematlas::annealing {
 

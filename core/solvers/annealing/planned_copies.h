@@ -24,7 +24,6 @@
 // for each copy that has moved.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // A random number generator for the search: small, fast and the same on every machine.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 namespace rematlas::annealing {

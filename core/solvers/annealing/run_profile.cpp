@@ -149,13 +149,6 @@ bool RunProfile::is_useless(Node run) const {
     return true;
 }
 
-bool RunProfile::can_insert(int op, Node before_run) const {
-    if (!graph_.recomputable[op] && !runs_of_[op].empty()) return false;
-    for (const int t : graph_.inputs[op])
-        if (first_at_or_after(t, before_run) == 0) return false;
-    return true;
-}
-
 bool RunProfile::can_remove(Node run) const {
     const int op = places_[run].op;
     if (graph_.required[op] && runs_of_[op].size() < 2) return false;

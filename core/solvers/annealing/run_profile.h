@@ -96,15 +96,14 @@ class RunProfile {
     /// is not required or has another run.
     bool is_useless(Node run) const;
 
-    /// Says whether each input has an event before `before`, and whether the op may run, or run again.
-    bool can_insert(int op, Node before) const;
     /// Says whether the run can be removed: outputs that are used after the run must have an earlier run, and
     /// a required op must keep one run.
     bool can_remove(Node run) const;
 
-    /// `insert` keeps the sequence executable if `can_insert` is true, and `remove` if `can_remove` is true.
-    /// An op that may run only once can have two runs between two calls: a move of the search inserts the op
-    /// at its new place before it removes the old run.
+    /// `insert` keeps the sequence executable if each input has an event before `before` and the op may run,
+    /// or run again; `remove` keeps it executable if `can_remove` is true. An op that may run only once can
+    /// have two runs between two calls: a move of the search inserts the op at its new place before it
+    /// removes the old run.
     Node insert(int op, Node before);
     void remove(Node run);
 

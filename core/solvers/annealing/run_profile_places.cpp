@@ -1,6 +1,5 @@
 // The part of RunProfile that assigns runs to blocks and slots.
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 
 #include "core/solvers/annealing/run_profile.h"

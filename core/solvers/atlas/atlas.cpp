@@ -1,7 +1,6 @@
 #include "core/solvers/atlas/atlas.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "core/bounds/best_bound.h"
@@ -134,9 +133,8 @@ void AtlasSearch::start_from_published() {
 
 void AtlasSearch::start_from(const Solver& solver, double share) {
     if (is_over()) return;
-    Limits limits = limits_;
-    limits.time = share_of(limits_.time, share);
-    const Answer answer = solver.solve(problem_, Bytes(budget_), limits, {});
+    const Answer answer =
+        solver.solve(problem_, Bytes(budget_), limits_.with_time(share_of(limits_.time, share)), {});
     const Solution* solution = std::get_if<Solution>(&answer);
     if (!solution) return;
     if (std::optional<RunSequence> runs = runs_of(solution->steps))
@@ -167,8 +165,7 @@ void AtlasSearch::find_bound() {
 // makes trials from that step, too.
 void AtlasSearch::descend() {
     if (deadline_.passed()) return;
-    Limits limits = limits_;
-    limits.time = share_of(limits_.time, kDescentShare);
+    Limits limits = limits_.with_time(share_of(limits_.time, kDescentShare));
     limits.seed += options_.seed;
     offer_start(Candidate::of(graph_, smallest_feasible(graph_, limits, Bytes(budget_)).runs));
 }
@@ -195,8 +192,7 @@ void AtlasSearch::prove(double share) {
 void AtlasSearch::anneal(Candidate start, std::chrono::nanoseconds time, std::span<const Candidate> others,
                          int trials) {
     if (is_over()) return;
-    Limits limits = limits_;
-    limits.time = std::min(time, deadline_.left());
+    const Limits limits = limits_.with_time(std::min(time, deadline_.left()));
     const auto on_report = [this](const Candidate& found) {
         best_.offer(found);
         if (deadline_.fraction() >= best_.reported_at() + kReportStep) best_.report();
@@ -221,8 +217,8 @@ void AtlasSearch::anneal(Candidate start, std::chrono::nanoseconds time, std::sp
 /// this solver can reach.
 Infeasible proven_infeasible(const FlatGraph& graph, const PeakBound& needed, Bytes budget,
                              const Limits& limits) {
-    Limits brief = limits;
-    brief.time = std::min<std::chrono::nanoseconds>(share_of(limits.time, kHintShare), kLongestHint);
+    const Limits brief =
+        limits.with_time(std::min<std::chrono::nanoseconds>(share_of(limits.time, kHintShare), kLongestHint));
     return infeasible_from(needed, budget, smallest_feasible(graph, brief).peak);
 }
 

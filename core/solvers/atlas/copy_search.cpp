@@ -117,10 +117,8 @@ class CopySearch {
     }
 
     Answer without_copies(std::chrono::nanoseconds time, const Progress& progress = {}) {
-        Limits limits = limits_;
-        limits.time = std::min(time, deadline_.left());
-        return solve_in_order({problem_.graph, problem_.flat}, *make_atlas(options_), budget_, limits,
-                              progress);
+        return solve_in_order({problem_.graph, problem_.flat}, *make_atlas(options_), budget_,
+                              limits_.with_time(std::min(time, deadline_.left())), progress);
     }
 
     /// Searches for an answer without copies, for a share of the time. Returns the runs of the answer.
@@ -142,8 +140,8 @@ class CopySearch {
     void start_with_activations() {
         Copies copies = problem_.copies;
         copies.what = Offload::activations;
-        Limits limits = limits_;
-        limits.time = std::min(share_of(limits_.time, kActivationsShare), deadline_.left());
+        const Limits limits =
+            limits_.with_time(std::min(share_of(limits_.time, kActivationsShare), deadline_.left()));
         AnnealingOptions options = options_;
         if (options.max_moves > 0)  // the share is rounded up, because 0 would mean no limit
             options.max_moves =
@@ -169,8 +167,8 @@ class CopySearch {
     /// residents that stay on the device.
     void start_from_offmate() {
         if (options_.max_moves > 0) return;  // `max_moves` does not limit offmate
-        Limits limits = limits_;
-        limits.time = std::min(share_of(limits_.time, kOffmateShare), deadline_.left());
+        const Limits limits =
+            limits_.with_time(std::min(share_of(limits_.time, kOffmateShare), deadline_.left()));
         const Answer answer = make_offmate()->solve(problem_, budget_, limits, {});
         const auto* found = std::get_if<Solution>(&answer);
         if (!found) return;
@@ -241,8 +239,8 @@ class CopySearch {
 
     /// Adds the answer to a problem without copies as a start.
     void start_from(const Problem& plain, Bytes budget) {
-        Limits limits = limits_;
-        limits.time = std::min(share_of(limits_.time, kLargerShare), deadline_.left());
+        const Limits limits =
+            limits_.with_time(std::min(share_of(limits_.time, kLargerShare), deadline_.left()));
         const Answer answer = make_atlas(options_)->solve(plain, budget, limits, {});
         const auto* found = std::get_if<Solution>(&answer);
         auto runs = found ? runs_of(found->steps) : std::nullopt;

@@ -97,8 +97,7 @@ void Descent::bisect_greedy() {
 
 // Bisects with schedules from blocks. One table gives the answers for all budgets.
 void Descent::bisect_blocks(const Problem& problem, const Limits& limits) {
-    Limits part = limits;
-    part.time = share_of(deadline_.left(), kBlockTableShare);
+    Limits part = limits.with_time(share_of(deadline_.left(), kBlockTableShare));
     RockmateOptions few;  // only the options with the least memory matter here
     few.blocks.bottom = {.saved_limits = 6, .peak_limits = 4, .moves_an_op = 40};
     few.slots = 250;

@@ -49,8 +49,7 @@ class CheckmateSearch {
     void warm_up() {
         std::stop_source close;
         const std::stop_callback outer(limits_.stop, [&] { close.request_stop(); });
-        Limits limits = limits_;
-        limits.time = warm_up_time();
+        Limits limits = limits_.with_time(warm_up_time());
         limits.gap = options_.gap;
         limits.stop = close.get_token();
         const Answer start = make_atlas()->solve(problem_, budget_, limits, [&](const ProgressReport& found) {

@@ -56,8 +56,7 @@ class Rounding {
   private:
     void start() {
         const std::unique_ptr<Solver> published[] = {make_chen_greedy(), make_chen_sqrt(), make_dtr()};
-        Limits share = limits_;
-        share.time = share_of(limits_.time, kStartShare);
+        const Limits share = limits_.with_time(share_of(limits_.time, kStartShare));
         for (const auto& solver : published) {
             const Answer answer = solver->solve(problem_, budget_, share, {});
             if (const auto* solution = std::get_if<Solution>(&answer)) best_.offer_solution(*solution);

@@ -63,12 +63,7 @@ class LeastPeakSearch {
         return limits;
     }
 
-    Limits within(double share) const {
-        Limits limits = limits_;
-        limits.time = std::chrono::nanoseconds(
-            static_cast<std::int64_t>(share * static_cast<double>(deadline_.left().count())));
-        return limits;
-    }
+    Limits within(double share) const { return limits_.with_time(share_of(deadline_.left(), share)); }
 
     bool offer(RunSequence runs) {
         if (!is_executable(graph_, runs)) return false;
@@ -115,8 +110,7 @@ class LeastPeakSearch {
     /// failed.
     void search(const Deadline& deadline) {
         if (ended()) return;
-        Limits share = limits_;
-        share.time = deadline.left() / 8;
+        Limits share = limits_.with_time(deadline.left() / 8);
         offer(smallest_feasible(graph_, share, options_.first ? *options_.budget : Bytes(0)).runs);
         const std::chrono::nanoseconds round = deadline.left() / kRounds;
         std::int64_t failed = bound_ - 1, tried = bound_;

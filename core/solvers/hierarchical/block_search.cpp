@@ -1,7 +1,6 @@
 #include "core/solvers/hierarchical/block_search.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/solvers/annealing/anneal.h"
 #include "core/solvers/annealing/greedy_start.h"

@@ -88,8 +88,7 @@ class Hiremate final : public Solver {
         const Deadline deadline(limits);
         Incumbent best(flat, budget, deadline, progress);
         find_first(problem, budget, limits, deadline, best);
-        Limits part = limits;
-        part.time = share_of(limits.time, kSequenceShare);
+        Limits part = limits.with_time(share_of(limits.time, kSequenceShare));
         std::optional<Candidate> of_sequence;
         if (const Solver* sequence = shared.sequence(budget, part)) {
             part.time = deadline.left();
@@ -113,8 +112,7 @@ class Hiremate final : public Solver {
         best.offer(Candidate::of(flat, required_once(flat)));
         annealing::best_start(flat, budget.value, best.best(), deadline, kStartShare,
                               [&](const Candidate& found) { best.offer(found); });
-        Limits part = limits;
-        part.time = share_of(limits.time, kStartShare);
+        const Limits part = limits.with_time(share_of(limits.time, kStartShare));
         const Deadline soon(part);
         if (!best.fits()) {
             const Answer answer = make_dtr()->solve(problem, budget, part, {});
@@ -194,8 +192,7 @@ class Hiremate final : public Solver {
     void polish(const Problem& problem, Bytes budget, const Limits& limits, const Deadline& deadline,
                 Incumbent& best) const {
         const annealing::Repeats repeats = annealing::repeats_of(problem.graph);
-        Limits left = limits;
-        left.time = deadline.left();
+        const Limits left = limits.with_time(deadline.left());
         annealing::PortfolioResult result =
             annealing::anneal_portfolio(problem.flat, best.best(),
                                         {.budget = budget.value,
@@ -220,8 +217,7 @@ class HiremateUpTo final : public Solver {
     HiremateUpTo(const Hiremate& solver, const HiremateOptions& options, const Problem& problem,
                  Bytes largest, const Limits& limits)
         : solver_(solver), options_(options), shared_(problem, options_) {
-        Limits part = limits;
-        part.time = share_of(limits.time, kSequenceShare);
+        Limits part = limits.with_time(share_of(limits.time, kSequenceShare));
         const Deadline deadline(limits);
         shared_.sequence(largest, part);
         part.time = deadline.left();

@@ -1,7 +1,6 @@
 #include "core/solvers/hierarchical/level_model.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <tuple>
 
@@ -17,11 +16,6 @@ LevelModel::LevelModel(const Level& level, std::int64_t budget) : level_(level) 
     find_fixed();
     add_kept();
     for (int stage = 0; stage < stages(); ++stage) add_stage(stage);
-}
-
-void LevelModel::Sum::add(const Sum& other, double factor) {
-    for (const auto& [column, value] : other.columns) columns.emplace_back(column, factor * value);
-    constant += factor * other.constant;
 }
 
 /// Says whether a block can run forward in a stage. It can do so from its own forward stage to its own
@@ -50,7 +44,7 @@ void LevelModel::add_runs() {
         }
     }
     for (int b = 0; b < level_.size(); ++b) {
-        Sum saves;
+        MilpSum saves;
         for (int stage = b; stage <= backward_stage(b); ++stage)
             for (const int column : save_[stage][b]) saves.add(column);
         milp_.add_row(1, 1, saves.columns);
@@ -88,36 +82,36 @@ void LevelModel::add_kept() {
             kept_[stage][t] =
                 milp_.add_column({.lower = end ? 1.0 : 0.0, .upper = 1, .cost = 0, .integer = true});
             // A kept tensor existed when the previous stage began, or the previous stage made it.
-            Sum from;
+            MilpSum from;
             from.add(kept_[stage][t]);
             from.add(kept(stage - 1, t), -1);
             from.add(runs(stage - 1, level_.maker(t)), -1);
-            add_at_most(from, 0);
+            add_row(milp_, -kInfinite, from, 0);
         }
     }
 }
 
-LevelModel::Sum LevelModel::runs(int stage, int block) const {
-    Sum sum;
+MilpSum LevelModel::runs(int stage, int block) const {
+    MilpSum sum;
     if (advance_[stage][block] >= 0) sum.add(advance_[stage][block]);
     for (const int column : save_[stage][block]) sum.add(column);
     return sum;
 }
 
-LevelModel::Sum LevelModel::chosen(int block, int option) const {
-    Sum sum;
+MilpSum LevelModel::chosen(int block, int option) const {
+    MilpSum sum;
     for (int stage = block; may_run(stage, block); ++stage) sum.add(save_[stage][block][option]);
     return sum;
 }
 
-LevelModel::Sum LevelModel::kept(int stage, int tensor) const {
-    Sum sum;
+MilpSum LevelModel::kept(int stage, int tensor) const {
+    MilpSum sum;
     if (kept_[stage][tensor] >= 0) sum.add(kept_[stage][tensor]);
     return sum;
 }
 
-LevelModel::Sum LevelModel::saved_before(int stage, int block) const {
-    Sum sum;
+MilpSum LevelModel::saved_before(int stage, int block) const {
+    MilpSum sum;
     for (int b = 0; b < level_.size() && backward_stage(b) >= stage; ++b) {
         for (int at = b; at <= std::min(stage, backward_stage(b)); ++at) {
             if (at == stage && b >= block) continue;
@@ -126,15 +120,6 @@ LevelModel::Sum LevelModel::saved_before(int stage, int block) const {
         }
     }
     return sum;
-}
-
-void LevelModel::add_at_most(Sum sum, double most) {
-    std::map<int, double> entries;
-    for (const auto& [column, value] : sum.columns) entries[column] += value;
-    std::vector<std::pair<int, double>> row;
-    for (const auto& [column, value] : entries)
-        if (value != 0) row.emplace_back(column, value);
-    milp_.add_row(-kInfinite, most - sum.constant, row);
 }
 
 void LevelModel::add_stage(int stage) {
@@ -150,11 +135,11 @@ void LevelModel::add_stage(int stage) {
 /// Adds rows for the tensors that the visits of the stage read. Each such tensor must have been kept for the
 /// stage or be made earlier in the stage.
 void LevelModel::add_reads(int stage) {
-    const auto need = [&](const Sum& reader, int tensor) {
-        Sum lacking = reader;
+    const auto need = [&](const MilpSum& reader, int tensor) {
+        MilpSum lacking = reader;
         lacking.add(kept(stage, tensor), -1);
         lacking.add(runs(stage, level_.maker(tensor)), -1);
-        add_at_most(lacking, 0);
+        add_row(milp_, -kInfinite, lacking, 0);
     };
     for (int b = 0; b < level_.size(); ++b) {
         if (!may_run(stage, b)) continue;
@@ -169,7 +154,7 @@ void LevelModel::add_reads(int stage) {
     const int block = backward_block(stage);
     for (int t = 0; t < level_.tensor_count(); ++t) {
         if (level_.maker(t) < 0) continue;
-        Sum reader;
+        MilpSum reader;
         for (std::size_t k = 0; k < level_.options(block).size(); ++k) {
             const auto& reads = level_.backward(block, static_cast<int>(k)).reads;
             if (std::find(reads.begin(), reads.end(), t) != reads.end())
@@ -179,8 +164,8 @@ void LevelModel::add_reads(int stage) {
     }
 }
 
-std::vector<LevelModel::Sum> LevelModel::needs_after(int stage, int block, int tensor) const {
-    std::vector<Sum> needs;
+std::vector<MilpSum> LevelModel::needs_after(int stage, int block, int tensor) const {
+    std::vector<MilpSum> needs;
     for (int b = block + 1; b < level_.size(); ++b) {
         const auto& reads = level_.forward(b).reads;
         if (may_run(stage, b) && std::find(reads.begin(), reads.end(), tensor) != reads.end())
@@ -192,7 +177,7 @@ std::vector<LevelModel::Sum> LevelModel::needs_after(int stage, int block, int t
             needs.push_back({.columns = {}, .constant = 1});
     } else if (!is_forward(stage)) {
         const int reader = backward_block(stage);
-        Sum sum;
+        MilpSum sum;
         for (std::size_t k = 0; k < level_.options(reader).size(); ++k) {
             const auto& reads = level_.backward(reader, static_cast<int>(k)).reads;
             if (std::find(reads.begin(), reads.end(), tensor) != reads.end())
@@ -212,49 +197,49 @@ void LevelModel::add_memory(int stage) {
         if (level_.maker(t) < 0 && made_[t] >= 0 && made_[t] < stage && last_read_[t] >= stage)
             fixed += static_cast<double>(level_.bytes(t)) * byte_scale_;
     // By tensor: 1 if the tensor exists right before the current visit.
-    std::vector<Sum> there(level_.tensor_count());
+    std::vector<MilpSum> there(level_.tensor_count());
     for (int t = 0; t < level_.tensor_count(); ++t)
         if (level_.maker(t) >= 0) there[t] = kept(stage, t);
-    const auto add_row = [&](int block, const Sum& visit) {
-        Sum held = visit;
+    const auto add_visit = [&](int block, const MilpSum& visit) {
+        MilpSum held = visit;
         held.constant += fixed;
         for (int t = 0; t < level_.tensor_count(); ++t)
             held.add(there[t], static_cast<double>(level_.bytes(t)) * byte_scale_);
         held.add(saved_before(stage, block));
-        add_at_most(std::move(held), budget_);
+        add_row(milp_, -kInfinite, held, budget_);
     };
     for (int b = 0; b < level_.size(); ++b) {
         if (may_run(stage, b)) {
-            Sum visit;
+            MilpSum visit;
             if (advance_[stage][b] >= 0)
                 visit.add(advance_[stage][b],
                           static_cast<double>(level_.advance(b).forward_peak) * byte_scale_);
             for (std::size_t k = 0; k < save_[stage][b].size(); ++k)
                 visit.add(save_[stage][b][k],
                           static_cast<double>(level_.options(b)[k].forward_peak) * byte_scale_);
-            add_row(b, visit);
+            add_visit(b, visit);
         }
         // A tensor that this block or an earlier block passes on exists after the visit only if it has a
         // later use.
         for (int t = 0; t < level_.tensor_count(); ++t) {
             if (level_.maker(t) < 0 || level_.maker(t) > b) continue;
-            const std::vector<Sum> needs = needs_after(stage, b, t);
+            const std::vector<MilpSum> needs = needs_after(stage, b, t);
             if (needs.size() <= 1) {
-                there[t] = needs.empty() ? Sum{} : needs.front();
+                there[t] = needs.empty() ? MilpSum{} : needs.front();
                 continue;
             }
             const int column = milp_.add_column({.lower = 0, .upper = 1});
             alive_.push_back({column, stage, b, t});
-            for (Sum need : needs) {
+            for (MilpSum need : needs) {
                 need.add(column, -1);
-                add_at_most(std::move(need), 0);
+                add_row(milp_, -kInfinite, need, 0);
             }
             there[t] = {};
             there[t].add(column);
         }
     }
     if (is_forward(stage)) return;
-    Sum visit;
+    MilpSum visit;
     if (is_outside(stage)) {
         visit.constant = static_cast<double>(level_.workspace()) * byte_scale_;
         for (const int t : level_.outside().makes)
@@ -265,7 +250,7 @@ void LevelModel::add_memory(int stage) {
             visit.add(chosen(block, static_cast<int>(k)),
                       static_cast<double>(level_.backward_bytes(block, static_cast<int>(k))) * byte_scale_);
     }
-    add_row(level_.size(), visit);
+    add_visit(level_.size(), visit);
 }
 
 LevelSchedule LevelModel::decode(std::span<const double> values) const {
@@ -287,7 +272,7 @@ LevelSchedule LevelModel::decode(std::span<const double> values) const {
     return schedule;
 }
 
-double LevelModel::value(const Sum& sum, std::span<const double> values) const {
+double LevelModel::value(const MilpSum& sum, std::span<const double> values) const {
     double value = sum.constant;
     for (const auto& [column, factor] : sum.columns) value += factor * values[column];
     return value;
@@ -326,13 +311,13 @@ std::optional<std::vector<double>> LevelModel::encode(const LevelSchedule& sched
             if (kept_[at][t] < 0) continue;
             bool needed = false;
             const int maker = level_.maker(t);
-            for (const Sum& need : needs_after(at, visited(at, maker) ? level_.size() : -1, t))
+            for (const MilpSum& need : needs_after(at, visited(at, maker) ? level_.size() : -1, t))
                 needed = needed || (!visited(at, maker) && value(need, values) > 0.5);
             values[kept_[at][t]] = needed;
         }
     }
     for (const Alive& alive : alive_)
-        for (const Sum& need : needs_after(alive.stage, alive.block, alive.tensor))
+        for (const MilpSum& need : needs_after(alive.stage, alive.block, alive.tensor))
             values[alive.column] = std::max(values[alive.column], value(need, values));
     return values;
 }

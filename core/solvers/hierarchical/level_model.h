@@ -37,14 +37,6 @@ class LevelModel {
     std::optional<std::vector<double>> encode(const LevelSchedule& schedule) const;
 
   private:
-    /// A linear expression: columns with factors, and a constant.
-    struct Sum {
-        std::vector<std::pair<int, double>> columns;
-        double constant = 0;
-        void add(int column, double factor = 1) { columns.emplace_back(column, factor); }
-        void add(const Sum& other, double factor = 1);
-    };
-
     int stages() const { return 2 * level_.size() + level_.has_outside(); }
     int backward_stage(int block) const { return stages() - 1 - block; }
     int backward_block(int stage) const { return stages() - 1 - stage; }
@@ -58,16 +50,15 @@ class LevelModel {
     void add_stage(int stage);
     void add_reads(int stage);
     void add_memory(int stage);
-    void add_at_most(Sum sum, double most);
 
-    Sum runs(int stage, int block) const;  ///< 1 if the block runs forward in the stage
-    Sum chosen(int block, int option) const;
-    Sum saved_before(int stage, int block) const;  ///< saved bytes before the visit of `block`
-    Sum kept(int stage, int tensor) const;         ///< 1 if the tensor exists when the stage begins
+    MilpSum runs(int stage, int block) const;  ///< 1 if the block runs forward in the stage
+    MilpSum chosen(int block, int option) const;
+    MilpSum saved_before(int stage, int block) const;  ///< saved bytes before the visit of `block`
+    MilpSum kept(int stage, int tensor) const;         ///< 1 if the tensor exists when the stage begins
     /// Returns a sum for each possible use of the tensor after the visit of `block`. The sum is 1 if the use
     /// takes place, else 0. The tensor must stay if any of the sums is 1.
-    std::vector<Sum> needs_after(int stage, int block, int tensor) const;
-    double value(const Sum& sum, std::span<const double> values) const;
+    std::vector<MilpSum> needs_after(int stage, int block, int tensor) const;
+    double value(const MilpSum& sum, std::span<const double> values) const;
 
     const Level& level_;
     double time_scale_, byte_scale_;

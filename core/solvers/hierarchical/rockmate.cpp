@@ -20,12 +20,11 @@ class Rockmate final : public CurveSolver {
     std::unique_ptr<Solver> up_to(const Problem& problem, Bytes largest,
                                   const Limits& limits) const override {
         const Deadline deadline(limits);
-        Limits part = limits;
-        part.time = share_of(limits.time, kOptionShare);
         TrainingTree tree = training_tree(problem.graph, problem.flat, options_.partition);
         const std::vector<std::uint8_t> always = always_there(problem.flat, tree);
         BlockTable table(problem, std::move(tree), options_.blocks, always);
-        table.fill(Deadline(part), limits.threads, OptionCache(limits.cache));
+        table.fill(Deadline(limits.with_time(share_of(limits.time, kOptionShare))), limits.threads,
+                   OptionCache(limits.cache));
         std::vector<RotorChain> chains{chain_of(problem.flat, table)};
         return std::make_unique<RotorCurve>(name(), problem, std::move(chains), largest, options_.slots,
                                             deadline);

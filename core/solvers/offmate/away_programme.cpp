@@ -54,8 +54,8 @@ int AwayProgramme::add_item(std::vector<std::int32_t> gaps) {
     return static_cast<int>(items_.size()) - 1;
 }
 
-Sum AwayProgramme::bytes_of(int item) const {
-    Sum sum;
+MilpSum AwayProgramme::bytes_of(int item) const {
+    MilpSum sum;
     sum.add(items_[item].column, static_cast<double>(items_[item].bytes) * byte_scale_);
     return sum;
 }
@@ -70,7 +70,7 @@ void AwayProgramme::add_made() {
     }
     for (auto& [key, gaps] : alike) {
         const auto& [begin, end, stays_away, forced] = key;
-        const Sum bytes = bytes_of(add_item(std::move(gaps)));
+        const MilpSum bytes = bytes_of(add_item(std::move(gaps)));
         // A tensor that an op on the host makes need not be copied to the host.
         const int returns = stays_away ? stages() : std::max(end, begin + 1);
         flows_.push_back(
@@ -89,7 +89,7 @@ void AwayProgramme::add_read_on_host() {
         if (lives_.last_read_on_host(t) < 0 || last[t] == kStart || lives_.is_resident(t)) continue;
         const int stage = stage_of(last[t]);
         leaving_for_good_.emplace_back(stage, flat_.bytes[t]);
-        Sum bytes;
+        MilpSum bytes;
         bytes.constant = static_cast<double>(flat_.bytes[t]) * byte_scale_;
         flows_.push_back({bytes, stage, stages(), true, false});
     }
@@ -107,13 +107,13 @@ void AwayProgramme::add_host_work(const std::vector<int>& time) {
     int from_next = -1;
     for (std::size_t stage = left > 0 ? time.size() : 0; stage-- > 1;) {
         const int from_here = milp_.add_column({});
-        Sum sum;
+        MilpSum sum;
         sum.add(from_here);
         sum.add(time[stage], -1);
         if (from_next >= 0) sum.add(from_next, -1);
         add_row(milp_, 0, sum, 0);
         from_next = from_here;
-        Sum least;
+        MilpSum least;
         least.add(from_here);
         if (work[stage - 1] > 0)
             add_row(milp_, static_cast<double>(work[stage - 1]) * time_scale_, least, kInfinite);
@@ -156,7 +156,7 @@ void AwayProgramme::add_group(const std::vector<std::vector<std::int32_t>>& gaps
     if (may_leave(from_start) && may_leave(to_end)) {
         const int item = item_of(last);
         lives_there = items_[item].column;
-        const Sum bytes = bytes_of(item);
+        const MilpSum bytes = bytes_of(item);
         on_host_.add(bytes);
         // A resident that an op on the host changes need not be copied to the host.
         const bool out = changed && !to_end.forced;
@@ -167,9 +167,9 @@ void AwayProgramme::add_group(const std::vector<std::vector<std::int32_t>>& gaps
         const Gap& gap = lives_.gaps[gaps_of.front()[k]];
         if (!may_leave(gap) || (changed && lives_there < 0)) continue;
         const int item = item_of(k);
-        const Sum bytes = bytes_of(item);
+        const MilpSum bytes = bytes_of(item);
         if (changed) {
-            Sum row;
+            MilpSum row;
             row.add(items_[item].column);
             row.add(lives_there, -1);
             if (!gap.forced) add_row(milp_, -kInfinite, row, 0);

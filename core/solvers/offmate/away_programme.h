@@ -18,7 +18,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -68,7 +67,7 @@ class AwayProgramme {
     void add_host_work(const std::vector<int>& time);
     void add_residents();
     void add_group(const std::vector<std::vector<std::int32_t>>& gaps_of);
-    Sum bytes_of(int item) const;
+    MilpSum bytes_of(int item) const;
     std::vector<CopyFlows::Stage> needs() const;
 
     const FlatGraph& flat_;
@@ -81,7 +80,7 @@ class AwayProgramme {
     std::vector<CopyFlows::Item> flows_;
     std::vector<std::pair<int, std::int64_t>> leaving_for_good_;  ///< (stage, bytes that leave for good after
                                                                   ///< the stage)
-    Sum on_host_;
+    MilpSum on_host_;
 };
 
 }  // namespace rematlas::offmate

@@ -83,9 +83,9 @@ void BlockProgramme::place_ops(const std::vector<const Subproblem*>& blocks,
 }
 
 /// Adds a column for the number of bytes that are away, which is at most the sum `most`. Returns the column.
-int BlockProgramme::away_at_most(const Sum& most) {
+int BlockProgramme::away_at_most(const MilpSum& most) {
     const int column = milp_.add_column({});
-    Sum row;
+    MilpSum row;
     row.add(column);
     row.add(most, -1);
     add_row(milp_, -kInfinite, row, 0);
@@ -98,7 +98,7 @@ void BlockProgramme::add_options() {
     for (int b = 0; b < blocks(); ++b) {
         offered_.push_back(spread(level_.options(b), most));
         std::vector<int>& columns = option_.emplace_back();
-        Sum one, saved;
+        MilpSum one, saved;
         CopyFlows::Stage& forward = needs_[static_cast<std::size_t>(forward_stage(b))];
         CopyFlows::Stage& backward = needs_[static_cast<std::size_t>(backward_stage(b))];
         for (const std::int32_t k : offered_[b]) {
@@ -116,7 +116,7 @@ void BlockProgramme::add_options() {
         for (int stage = forward_stage(b) + 1; stage <= backward_stage(b); ++stage)
             needs_[static_cast<std::size_t>(stage)].bytes.add(saved);
         if (!limits_.activations) continue;
-        Sum away;
+        MilpSum away;
         away.add(away_at_most(saved));
         flows_.push_back({away, forward_stage(b), backward_stage(b), true, true});
     }
@@ -131,47 +131,47 @@ void BlockProgramme::add_passed_on(int t) {
     for (int b = level_.maker(t) + 1; b < blocks(); ++b)
         if (reads(level_.forward(b))) last_forward = forward_stage(b);
     // The backward readers in the order of their stages, each with a sum that is 1 if it reads the tensor.
-    std::vector<std::pair<int, Sum>> readers;
+    std::vector<std::pair<int, MilpSum>> readers;
     for (int b = blocks(); b-- > 0;) {
-        Sum need;
+        MilpSum need;
         for (std::size_t k = 0; k < offered_[b].size(); ++k)
             if (reads(level_.backward(b, offered_[b][k]))) need.add(option_[b][k]);
         if (!need.columns.empty()) readers.emplace_back(backward_stage(b), std::move(need));
     }
     const auto& results = level_.results();
     if (std::find(results.begin(), results.end(), t) != results.end()) {
-        Sum always;
+        MilpSum always;
         always.constant = 1;
         readers.emplace_back(stages() - 1, always);
     }
-    const auto add_bytes = [&](int from, int to, const Sum& needed) {
+    const auto add_bytes = [&](int from, int to, const MilpSum& needed) {
         for (int stage = from; stage <= to; ++stage)
             needs_[static_cast<std::size_t>(stage)].bytes.add(needed, bytes);
     };
-    Sum always;
+    MilpSum always;
     always.constant = 1;
     add_bytes(forward_stage(level_.maker(t)) + 1, last_forward, always);
     int needed = -1;  // column that is 1 if a later reader needs the tensor; -1 if there is no later reader
     for (std::size_t r = readers.size(); r-- > 0;) {
         const int column = milp_.add_column({.lower = 0, .upper = 1});
-        Sum own;
+        MilpSum own;
         own.add(readers[r].second);
         own.add(column, -1);
         add_row(milp_, -kInfinite, own, 0);
         if (needed >= 0) {
-            Sum behind;
+            MilpSum behind;
             behind.add(needed);
             behind.add(column, -1);
             add_row(milp_, -kInfinite, behind, 0);
         }
         needed = column;
         const int from = r == 0 ? last_forward : readers[r - 1].first;
-        Sum there;
+        MilpSum there;
         there.add(column);
         add_bytes(from + 1, readers[r].first, there);
     }
     if (needed < 0 || !limits_.activations || readers.front().first - last_forward < 2) return;
-    Sum most, away;
+    MilpSum most, away;
     most.add(needed, bytes);
     away.add(away_at_most(most));
     flows_.push_back({away, last_forward, readers.front().first, true, true});
@@ -199,7 +199,7 @@ void BlockProgramme::add_made_backward() {
         if (!is_result[t]) continue;
         const int from = std::max(made[t], read[t]);
         if (!limits_.residents && (!limits_.activations || last - from < 2)) continue;
-        Sum most, away;
+        MilpSum most, away;
         most.constant = bytes;
         away.add(away_at_most(most));
         flows_.push_back({away, from, limits_.residents ? stages() : last, true, !limits_.residents});
@@ -227,7 +227,7 @@ void BlockProgramme::add_residents() {
 
 void BlockProgramme::add_group(const Resident& group, double bytes) {
     const int home = milp_.add_column({.lower = 0, .upper = 1});
-    Sum lives_there;
+    MilpSum lives_there;
     lives_there.add(home, bytes);
     on_host_.add(lives_there);
     if (group.stages.empty()) {
@@ -239,7 +239,7 @@ void BlockProgramme::add_group(const Resident& group, double bytes) {
     for (std::size_t i = 1; i < group.stages.size(); ++i) {
         if (group.stages[i] - group.stages[i - 1] < 2) continue;
         const int between = milp_.add_column({.lower = 0, .upper = 1});
-        Sum away, row;
+        MilpSum away, row;
         away.add(between, bytes);
         flows_.push_back({away, group.stages[i - 1], group.stages[i], false, true});
         if (!group.changed) continue;  // an unchanged resident always has a copy on the host

@@ -78,7 +78,7 @@ class BlockProgramme {
     void add_made_backward();
     void add_residents();
     void add_group(const Resident& group, double bytes);
-    int away_at_most(const Sum& most);
+    int away_at_most(const MilpSum& most);
 
     const Graph& graph_;
     const FlatGraph& flat_;
@@ -91,7 +91,7 @@ class BlockProgramme {
     std::vector<CopyFlows::Stage> needs_;
     std::vector<CopyFlows::Item> flows_;
     std::vector<int> stage_of_;  ///< by op: its stage, or -1
-    Sum on_host_;
+    MilpSum on_host_;
 };
 
 }  // namespace rematlas::offmate

@@ -1,22 +1,8 @@
 #include "core/solvers/offmate/copy_flows.h"
 
-#include <map>
+#include <utility>
 
 namespace rematlas::offmate {
-
-void Sum::add(const Sum& other, double factor) {
-    for (const auto& [column, value] : other.columns) columns.emplace_back(column, factor * value);
-    constant += factor * other.constant;
-}
-
-void add_row(MilpModel& milp, double least, const Sum& sum, double most) {
-    std::map<int, double> entries;
-    for (const auto& [column, value] : sum.columns) entries[column] += value;
-    std::vector<std::pair<int, double>> row;
-    for (const auto& [column, value] : entries)
-        if (value != 0) row.emplace_back(column, value);
-    milp.add_row(least - sum.constant, most - sum.constant, row);
-}
 
 Rates rates_of(const Links& links, double bytes, double copies, double byte_scale, double time_scale) {
     const double latency = bytes > 0 ? copies * static_cast<double>(links.copy_latency.value) / bytes : 0;
@@ -63,16 +49,16 @@ std::vector<int> CopyFlows::finish(const std::vector<Stage>& stages, double budg
         const int out = milp_.add_column({.cost = price * rates_.out});
         const int in = milp_.add_column({.cost = price * rates_.in});
         const bool last = s + 1 == stages.size();
-        const auto follow = [&](int& column, const Sum& change, double most) {
+        const auto follow = [&](int& column, const MilpSum& change, double most) {
             const int next = milp_.add_column({.upper = most});
-            Sum row;
+            MilpSum row;
             row.add(next);
             if (column >= 0) row.add(column, -1);
             row.add(change, -1);
             add_row(milp_, 0, row, 0);
             column = next;
         };
-        Sum leaving = begins_[s], waiting = released_[s], coming;
+        MilpSum leaving = begins_[s], waiting = released_[s], coming;
         leaving.add(ends_[s], -1);
         waiting.add(out, -1);
         coming.add(in);
@@ -80,21 +66,21 @@ std::vector<int> CopyFlows::finish(const std::vector<Stage>& stages, double budg
         follow(away, leaving, kInfinite);
         follow(queue, waiting, last ? 0 : kInfinite);
         follow(early, coming, kInfinite);
-        Sum moving;  // bytes that are on the device although they count as away
+        MilpSum moving;  // bytes that are on the device although they count as away
         moving.add(queue);
         moving.add(out);
         moving.add(early);
         moving.add(due_[s + 1]);
         moving.add(away, -1);
         add_row(milp_, -kInfinite, moving, 0);
-        Sum held = stages[s].bytes;
+        MilpSum held = stages[s].bytes;
         held.add(moving);
         add_row(milp_, -kInfinite, held, budget);
-        Sum busy = stages[s].time;
+        MilpSum busy = stages[s].time;
         busy.add(time, -1);
         add_row(milp_, -kInfinite, busy, 0);
         for (const Rates::Line& line : rates_.lines) {
-            Sum copies;
+            MilpSum copies;
             copies.add(out, line.out);
             copies.add(in, line.in);
             copies.add(time, -1);

@@ -28,24 +28,12 @@
 //     time[s] >= compute[s], and time[s] >= each bound on the time of the copies (`Rates`)
 #pragma once
 
-#include <utility>
 #include <vector>
 
 #include "core/base/links.h"
 #include "core/milp/milp.h"
 
 namespace rematlas::offmate {
-
-/// A linear expression: columns with factors, and a constant.
-struct Sum {
-    std::vector<std::pair<int, double>> columns;
-    double constant = 0;
-    void add(int column, double factor = 1) { columns.emplace_back(column, factor); }
-    void add(const Sum& other, double factor = 1);
-};
-
-/// Adds the row least <= sum <= most. Columns may occur in the sum more than once.
-void add_row(MilpModel& milp, double least, const Sum& sum, double most);
 
 /// How long the copies of a stage take, in units of the linear program. While both links move bytes, each
 /// link has its contended speed. Copies in the two directions can run one after the other or side by side.
@@ -69,7 +57,7 @@ class CopyFlows {
     CopyFlows(MilpModel& milp, int stages, Rates rates);
 
     struct Item {
-        Sum bytes;
+        MilpSum bytes;
         int leaves = -1;  ///< the last stage that has the bytes before the gap; -1: none
         int returns = 0;  ///< the first stage that has the bytes after the gap; if none, the stage count
         bool out = true;  ///< whether the bytes must be copied to the host
@@ -78,7 +66,7 @@ class CopyFlows {
     void add(const Item& item);
 
     struct Stage {
-        Sum time, bytes;  ///< compute time; bytes held if nothing is away
+        MilpSum time, bytes;  ///< compute time; bytes held if nothing is away
     };
     /// Adds the columns and rows of all stages, and returns the columns of the stages' times. To prevent
     /// useless copies, the time that the links are busy, times `price`, is added to the objective.
@@ -87,7 +75,7 @@ class CopyFlows {
   private:
     MilpModel& milp_;
     const Rates rates_;
-    std::vector<Sum> begins_, ends_, released_, due_;  ///< by stage, with one extra entry
+    std::vector<MilpSum> begins_, ends_, released_, due_;  ///< by stage, with one extra entry
 };
 
 }  // namespace rematlas::offmate

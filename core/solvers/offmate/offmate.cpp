@@ -85,11 +85,7 @@ class Search {
     }
 
   private:
-    Limits left(double share = 1) const {
-        Limits limits = limits_;
-        limits.time = share_of(deadline_.left(), share);
-        return limits;
-    }
+    Limits left(double share = 1) const { return limits_.with_time(share_of(deadline_.left(), share)); }
 
     /// Plans copies for a single order of the ops, the graph's. Called if ops of the optimizer are in the
     /// middle of the step, because other orders might then be wrong.

@@ -22,7 +22,6 @@
 // the answer is this candidate alone.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 
 #include "core/hierarchy/training_tree.h"

@@ -104,9 +104,7 @@ Answer CurveSolver::solve(const Problem& problem, Bytes budget, const Limits& li
     if (auto solution = optimal_without_reruns(problem.flat, budget)) return *std::move(solution);
     const Deadline deadline(limits);
     const std::unique_ptr<Solver> curve = up_to(problem, budget, limits);
-    Limits left = limits;
-    left.time = deadline.left();
-    return curve->solve(problem, budget, left, progress);
+    return curve->solve(problem, budget, limits.with_time(deadline.left()), progress);
 }
 
 }  // namespace rematlas

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -29,14 +27,10 @@ class Search {
 
     SaveSearchResult find() {
         result_.smallest_peak = offer(nothing_saved({}));
-        if (result_.best) {
-            result_.is_best_of_class = true;
-            return std::move(result_);
-        }
+        if (result_.best) return std::move(result_);
         const std::vector<std::vector<int>> few = all_choices();
         if (!few.empty()) {
             for (const std::vector<int>& chosen : few) try_all(chosen);
-            result_.is_best_of_class = !stopped_;
             return std::move(result_);
         }
         if (class_.by_selectors) {

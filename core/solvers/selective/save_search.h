@@ -40,7 +40,6 @@ struct FoundSaveSet {
 struct SaveSearchResult {
     std::optional<FoundSaveSet> best;  ///< best save set within the budget
     std::int64_t smallest_peak = 0;    ///< smallest peak of all save sets that were tried
-    bool is_best_of_class = false;     ///< whether all choices were tried
 };
 
 /// Searches for the save set with the least time within the budget, and with the least memory among equal

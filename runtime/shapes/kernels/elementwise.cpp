@@ -8,9 +8,6 @@
 namespace rematlas::meta {
 namespace {
 
-Tensor unary(const Tensor& self) {
-    return preserving(self);
-}
 Tensor angle(const Tensor& self) {
     const c10::ScalarType dtype = c10::isIntegralType(self.scalar_type(), true)
                                       ? c10::ScalarType::Float
@@ -29,12 +26,6 @@ Tensor logical(const Tensor& left, const Tensor& right) {
 Tensor is_nan(const Tensor& self) {
     return at::empty_like(self, self.options().dtype(c10::ScalarType::Bool));
 }
-Tensor logit(const Tensor& self, std::optional<double>) {
-    return preserving(self);
-}
-Tensor hardtanh(const Tensor& self, const at::Scalar&, const at::Scalar&) {
-    return preserving(self);
-}
 Tensor hardtanh_backward(const Tensor& gradient, const Tensor& self, const at::Scalar&, const at::Scalar&) {
     return pointwise({gradient, self});
 }
@@ -44,46 +35,14 @@ Tensor binary(const Tensor& left, const Tensor& right) {
 Tensor promoted(const Tensor& left, const Tensor& right) {
     return pointwise({left, right}, at::result_type(left, right));
 }
-Tensor& in_place(Tensor& self, const Tensor&) {
-    return self;
-}
 Tensor promoted_with(const Tensor& self, const at::Scalar& other) {
     return at::empty_like(self, self.options().dtype(at::result_type(self, other)));
-}
-Tensor& in_place_with(Tensor& self, const at::Scalar&) {
-    return self;
 }
 Tensor remainder_of(const at::Scalar& self, const Tensor& other) {
     return promoted_with(other, self);
 }
-Tensor nan_to_num(const Tensor& self, std::optional<double>, std::optional<double>, std::optional<double>) {
-    return preserving(self);
-}
 std::tuple<Tensor, Tensor> with_mask(const Tensor& self) {
     return {preserving(self), at::empty_like(self, self.options().dtype(c10::ScalarType::Bool))};
-}
-std::tuple<Tensor, Tensor> quantized_alike(const Tensor& self, double, std::int64_t, std::int64_t,
-                                           std::int64_t) {
-    return with_mask(self);
-}
-std::tuple<Tensor, Tensor> quantized_by_tensors(const Tensor& self, const Tensor&, const Tensor&,
-                                                const Tensor&, std::int64_t, std::int64_t) {
-    return with_mask(self);
-}
-std::tuple<Tensor, Tensor> quantized_by_channel(const Tensor& self, const Tensor&, const Tensor&,
-                                                std::int64_t, std::int64_t, std::int64_t) {
-    return with_mask(self);
-}
-
-/// The samples of distributions are contiguous.
-Tensor drawn(const Tensor& self, std::optional<at::Generator>) {
-    return contiguous_like(self);
-}
-Tensor drawn_of_two(const Tensor& self, const Tensor&, std::optional<at::Generator>) {
-    return contiguous_like(self);
-}
-Tensor dirichlet_gradient(const Tensor& self, const Tensor&, const Tensor&) {
-    return contiguous_like(self);
 }
 
 std::tuple<Tensor, Tensor> prelu_backward(const Tensor& gradient, const Tensor& self, const Tensor& weight) {
@@ -103,21 +62,9 @@ Tensor safe_softmax(const Tensor& self, std::int64_t, std::optional<c10::ScalarT
 std::tuple<Tensor, Tensor> log_sigmoid(const Tensor& self) {
     return {preserving(self), target_is_cpu() ? preserving(self) : at::empty({0}, self.options())};
 }
-Tensor log_sigmoid_backward(const Tensor& gradient, const Tensor&, const Tensor&) {
-    return preserving(gradient);
-}
-
-Tensor rrelu(const Tensor& self, Tensor&, const at::Scalar&, const at::Scalar&, bool,
-             std::optional<at::Generator>) {
-    return contiguous_like(self);
-}
 
 Tensor glu_backward(const Tensor&, const Tensor& self, std::int64_t) {
     return at::empty(self.sizes(), self.options());
-}
-
-Tensor flip(const Tensor& self, IntArrayRef) {
-    return preserving(self);
 }
 
 /// The kernel of the host rolls one axis after the other; for each axis it concatenates two parts.
@@ -135,9 +82,6 @@ Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef axes) {
     return result;
 }
 
-std::tuple<Tensor, Tensor> dropout(const Tensor& self, double, std::optional<bool>) {
-    return {preserving(self), at::empty_like(self, self.options().dtype(c10::ScalarType::Bool))};
-}
 Tensor dropout_backward(const Tensor& gradient, const Tensor& mask, double) {
     return pointwise({gradient, mask});
 }
@@ -145,44 +89,53 @@ Tensor dropout_backward(const Tensor& gradient, const Tensor& mask, double) {
 }  // namespace
 
 void add_elementwise(Libraries& libraries) {
-    for (const char* name : {"relu", "hardswish"}) add(libraries, name, &unary);
+    for (const char* name : {"relu", "hardswish"}) add(libraries, name, &preserving);
     add(libraries, "angle", &angle);
     for (const char* name : {"isnan", "logical_not"}) add(libraries, name, &is_nan);
     add(libraries, "abs", &absolute);
     for (const char* name : {"complex", "polar"}) add(libraries, name, &complex);
     for (const char* name : {"logical_and", "logical_or", "logical_xor"}) add(libraries, name, &logical);
-    for (const char* name : {"logical_and_", "logical_or_", "logical_xor_"}) add(libraries, name, &in_place);
+    for (const char* name : {"logical_and_", "logical_or_", "logical_xor_"})
+        add(libraries, name, in_place<const Tensor&>);
     for (const char* name : {"floor_divide", "__lshift__.Tensor", "__rshift__.Tensor"})
         add(libraries, name, &promoted);
     for (const char* name : {"floor_divide_.Tensor", "__ilshift__.Tensor", "__irshift__.Tensor"})
-        add(libraries, name, &in_place);
+        add(libraries, name, in_place<const Tensor&>);
     for (const char* name : {"__lshift__.Scalar", "__rshift__.Scalar"}) add(libraries, name, &promoted_with);
     for (const char* name : {"__ilshift__.Scalar", "__irshift__.Scalar"})
-        add(libraries, name, &in_place_with);
+        add(libraries, name, in_place<const at::Scalar&>);
     add(libraries, "remainder.Scalar_Tensor", &remainder_of);
-    add(libraries, "nan_to_num", &nan_to_num);
-    add(libraries, "fake_quantize_per_tensor_affine_cachemask", &quantized_alike);
-    add(libraries, "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", &quantized_by_tensors);
-    add(libraries, "fake_quantize_per_channel_affine_cachemask", &quantized_by_channel);
-    for (const char* name : {"_standard_gamma", "poisson", "_sample_dirichlet"}) add(libraries, name, &drawn);
-    add(libraries, "binomial", &drawn_of_two);
+    add(libraries, "nan_to_num",
+        of_first<preserving, std::optional<double>, std::optional<double>, std::optional<double>>);
+    add(libraries, "fake_quantize_per_tensor_affine_cachemask",
+        of_first<with_mask, double, std::int64_t, std::int64_t, std::int64_t>);
+    add(libraries, "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams",
+        of_first<with_mask, const Tensor&, const Tensor&, const Tensor&, std::int64_t, std::int64_t>);
+    add(libraries, "fake_quantize_per_channel_affine_cachemask",
+        of_first<with_mask, const Tensor&, const Tensor&, std::int64_t, std::int64_t, std::int64_t>);
+    // The samples of distributions are contiguous.
+    for (const char* name : {"_standard_gamma", "poisson", "_sample_dirichlet"})
+        add(libraries, name, of_first<contiguous_like, std::optional<at::Generator>>);
+    add(libraries, "binomial", of_first<contiguous_like, const Tensor&, std::optional<at::Generator>>);
     add(libraries, "_standard_gamma_grad", &binary);
-    add(libraries, "_dirichlet_grad", &dirichlet_gradient);
+    add(libraries, "_dirichlet_grad", of_first<contiguous_like, const Tensor&, const Tensor&>);
     add(libraries, "_safe_softmax", &safe_softmax);
-    add(libraries, "logit", &logit);
-    add(libraries, "hardtanh", &hardtanh);
+    add(libraries, "logit", of_first<preserving, std::optional<double>>);
+    add(libraries, "hardtanh", of_first<preserving, const at::Scalar&, const at::Scalar&>);
     add(libraries, "hardtanh_backward", &hardtanh_backward);
     add(libraries, "hardswish_backward", &binary);
     add(libraries, "_prelu_kernel", &binary);
     add(libraries, "_prelu_kernel_backward", &prelu_backward);
     add(libraries, "where.self", &where);
     add(libraries, "log_sigmoid_forward", &log_sigmoid);
-    add(libraries, "log_sigmoid_backward", &log_sigmoid_backward);
-    add(libraries, "rrelu_with_noise", &rrelu);
+    add(libraries, "log_sigmoid_backward", of_first<preserving, const Tensor&, const Tensor&>);
+    add(libraries, "rrelu_with_noise",
+        of_first<contiguous_like, Tensor&, const at::Scalar&, const at::Scalar&, bool,
+                 std::optional<at::Generator>>);
     add(libraries, "glu_backward", &glu_backward);
-    add(libraries, "flip", &flip);
+    add(libraries, "flip", of_first<preserving, IntArrayRef>);
     add(libraries, "roll", &roll);
-    add(libraries, "native_dropout", &dropout);
+    add(libraries, "native_dropout", of_first<with_mask, double, std::optional<bool>>);
     add(libraries, "native_dropout_backward", &dropout_backward);
 }
 

@@ -24,9 +24,6 @@ Tensor with_last(const Tensor& input, IntArrayRef last, std::optional<c10::Scala
 Tensor adaptive_average(const Tensor& input, IntArrayRef output) {
     return with_last(input, output);
 }
-Tensor like_input(const Tensor&, const Tensor& input) {
-    return like(input);
-}
 
 std::tuple<Tensor, Tensor> max_pool3d(const Tensor& input, IntArrayRef kernel, IntArrayRef stride,
                                       IntArrayRef padding, IntArrayRef dilation, bool ceil) {
@@ -38,10 +35,6 @@ std::tuple<Tensor, Tensor> max_pool3d(const Tensor& input, IntArrayRef kernel, I
             stride.empty() ? at(kernel, i) : at(stride, i), at(dilation, i), ceil));
     }
     return {with_last(input, output), with_last(input, output, c10::ScalarType::Long)};
-}
-Tensor max_pool3d_backward(const Tensor&, const Tensor& input, IntArrayRef, IntArrayRef, IntArrayRef,
-                           IntArrayRef, bool, const Tensor&) {
-    return like(input);
 }
 
 Tensor unpool2d(const Tensor& input, const Tensor&, IntArrayRef output) {
@@ -60,9 +53,6 @@ Tensor pad(const Tensor& input, IntArrayRef padding) {
                     padding[2 * from_end - 1];
     }
     return with_last(input, output);
-}
-Tensor pad_backward(const Tensor&, const Tensor& input, IntArrayRef) {
-    return like(input);
 }
 
 Tensor sample2d(const Tensor& input, const Tensor& grid, std::int64_t, std::int64_t, bool) {
@@ -110,25 +100,23 @@ Tensor pixel_unshuffle(const Tensor& input, std::int64_t factor) {
     return with_last(input,
                      {input.size(-3) * factor * factor, input.size(-2) / factor, input.size(-1) / factor});
 }
-Tensor channel_shuffle(const Tensor& input, std::int64_t) {
-    return like(input);
-}
 
 }  // namespace
 
 void add_images(Libraries& libraries) {
     add(libraries, "_adaptive_avg_pool2d", &adaptive_average);
     add(libraries, "_adaptive_avg_pool3d", &adaptive_average);
-    add(libraries, "_adaptive_avg_pool2d_backward", &like_input);
-    add(libraries, "_adaptive_avg_pool3d_backward", &like_input);
+    add(libraries, "_adaptive_avg_pool2d_backward", of_second<like>);
+    add(libraries, "_adaptive_avg_pool3d_backward", of_second<like>);
     add(libraries, "max_pool3d_with_indices", &max_pool3d);
-    add(libraries, "max_pool3d_with_indices_backward", &max_pool3d_backward);
+    add(libraries, "max_pool3d_with_indices_backward",
+        of_second<like, IntArrayRef, IntArrayRef, IntArrayRef, IntArrayRef, bool, const Tensor&>);
     add(libraries, "max_unpool2d", &unpool2d);
     add(libraries, "max_unpool3d", &unpool3d);
     add(libraries, "reflection_pad2d", &pad);
-    add(libraries, "reflection_pad2d_backward", &pad_backward);
-    add(libraries, "replication_pad2d_backward", &pad_backward);
-    add(libraries, "replication_pad3d_backward", &pad_backward);
+    add(libraries, "reflection_pad2d_backward", of_second<like, IntArrayRef>);
+    add(libraries, "replication_pad2d_backward", of_second<like, IntArrayRef>);
+    add(libraries, "replication_pad3d_backward", of_second<like, IntArrayRef>);
     add(libraries, "grid_sampler_2d", &sample2d);
     add(libraries, "grid_sampler_3d", &sample3d);
     add(libraries, "grid_sampler_2d_backward", &sample_backward);
@@ -137,7 +125,7 @@ void add_images(Libraries& libraries) {
     add(libraries, "col2im", &col2im);
     add(libraries, "pixel_shuffle", &pixel_shuffle);
     add(libraries, "pixel_unshuffle", &pixel_unshuffle);
-    add(libraries, "channel_shuffle", &channel_shuffle);
+    add(libraries, "channel_shuffle", of_first<like, std::int64_t>);
 }
 
 }  // namespace rematlas::meta

@@ -16,42 +16,12 @@ Tensor index_select(const Tensor& self, std::int64_t axis, const Tensor& index) 
     return at::empty(sizes, self.options());
 }
 
-Tensor index_put(const Tensor& self, const OptionalTensors&, const Tensor&, bool) {
-    return preserving(self);
-}
-Tensor& index_put_in_place(Tensor& self, const OptionalTensors&, const Tensor&, bool) {
-    return self;
-}
-Tensor& index_put_kernel(Tensor& self, const OptionalTensors&, const Tensor&, bool, bool) {
-    return self;
-}
-
-Tensor index_fill(const Tensor& self, std::int64_t, const Tensor&, const at::Scalar&) {
-    return preserving(self);
-}
-Tensor index_fill_tensor(const Tensor& self, std::int64_t, const Tensor&, const Tensor&) {
-    return preserving(self);
-}
-Tensor& index_fill_in_place(Tensor& self, std::int64_t, const Tensor&, const at::Scalar&) {
-    return self;
-}
-
-Tensor& masked_fill_in_place(Tensor& self, const Tensor&, const at::Scalar&) {
-    return self;
-}
-Tensor& masked_fill_tensor_in_place(Tensor& self, const Tensor&, const Tensor&) {
-    return self;
-}
-
 Tensor take(const Tensor& self, const Tensor& index) {
     return at::empty(index.sizes(), self.options());
 }
 
 Tensor embedding_backward(const Tensor& gradient, const Tensor&, std::int64_t rows, std::int64_t, bool) {
     return at::empty({rows, gradient.size(-1)}, gradient.options());
-}
-Tensor& embedding_renorm(Tensor& self, const Tensor&, double, double) {
-    return self;
 }
 
 /// Mode 0 takes the sum, 1 the mean, 2 the maximum. On the host, plain sums of rows do not need the bag of
@@ -105,18 +75,19 @@ Tensor masked_scatter_backward(const Tensor& gradient, const Tensor&, IntArrayRe
 
 void add_indexing(Libraries& libraries) {
     add(libraries, "index_select", &index_select);
-    add(libraries, "index_put", &index_put);
-    add(libraries, "index_put_", &index_put_in_place);
-    add(libraries, "_index_put_impl_", &index_put_kernel);
-    add(libraries, "index_fill.int_Scalar", &index_fill);
-    add(libraries, "index_fill.int_Tensor", &index_fill_tensor);
-    add(libraries, "index_fill_.int_Scalar", &index_fill_in_place);
-    add(libraries, "masked_fill_.Scalar", &masked_fill_in_place);
-    add(libraries, "masked_fill_.Tensor", &masked_fill_tensor_in_place);
+    add(libraries, "index_put", of_first<preserving, const OptionalTensors&, const Tensor&, bool>);
+    add(libraries, "index_put_", in_place<const OptionalTensors&, const Tensor&, bool>);
+    add(libraries, "_index_put_impl_", in_place<const OptionalTensors&, const Tensor&, bool, bool>);
+    add(libraries, "index_fill.int_Scalar",
+        of_first<preserving, std::int64_t, const Tensor&, const at::Scalar&>);
+    add(libraries, "index_fill.int_Tensor", of_first<preserving, std::int64_t, const Tensor&, const Tensor&>);
+    add(libraries, "index_fill_.int_Scalar", in_place<std::int64_t, const Tensor&, const at::Scalar&>);
+    add(libraries, "masked_fill_.Scalar", in_place<const Tensor&, const at::Scalar&>);
+    add(libraries, "masked_fill_.Tensor", in_place<const Tensor&, const Tensor&>);
     add(libraries, "masked_scatter_backward", &masked_scatter_backward);
     add(libraries, "take", &take);
     add(libraries, "embedding_dense_backward", &embedding_backward);
-    add(libraries, "embedding_renorm_", &embedding_renorm);
+    add(libraries, "embedding_renorm_", in_place<const Tensor&, double, double>);
     add(libraries, "_embedding_bag", &embedding_bag);
     add(libraries, "_embedding_bag_forward_only", &embedding_bag);
     add(libraries, "_embedding_bag_backward", &embedding_bag_backward);

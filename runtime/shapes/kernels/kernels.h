@@ -53,6 +53,16 @@ bool given(const OptionalTensor& tensor);
 
 bool has_meta_kernel(const char* name);
 
+/// Kernels that only look at their first or second argument: the result is `make` of that argument.
+/// `Ignored`: the types of the arguments behind it.
+template <auto make, class... Ignored>
+constexpr auto of_first = +[](const Tensor& self, Ignored...) { return make(self); };
+template <auto make, class... Ignored>
+constexpr auto of_second = +[](const Tensor&, const Tensor& self, Ignored...) { return make(self); };
+/// A kernel that writes to its first argument and leaves it as large as it is.
+template <class... Ignored>
+constexpr auto in_place = +[](Tensor& self, Ignored...) -> Tensor& { return self; };
+
 template <class Function>
 void add(Libraries& libraries, const char* name, Function function) {
     libraries.own.impl(name, function);

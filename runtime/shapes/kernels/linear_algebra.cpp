@@ -18,7 +18,7 @@ Tensor sum_of_products(const Tensor&, const Tensor& left, const Tensor& right, c
     return at::empty({left.size(1), right.size(2)}, left.options());
 }
 
-Tensor inverse_of_cholesky(const Tensor& self, bool) {
+Tensor like_by_columns(const Tensor& self) {
     return by_columns(self.sizes(), self.options());
 }
 
@@ -28,14 +28,6 @@ Tensor triangular_solution(const Tensor& matrix, const Tensor& right, bool, bool
     sizes.push_back(right.size(-2));
     sizes.push_back(right.size(-1));
     return left ? by_columns(sizes, right.options()) : at::empty(sizes, right.options());
-}
-
-Tensor exponential(const Tensor& self) {
-    return contiguous_like(self);
-}
-
-Tensor product_of_householders(const Tensor& self, const Tensor&) {
-    return by_columns(self.sizes(), self.options());
 }
 
 std::tuple<Tensor, Tensor> orthogonal_triangular(const Tensor& self) {
@@ -71,10 +63,10 @@ Tensor upper_places(std::int64_t rows, std::int64_t columns, std::int64_t offset
 
 void add_linear_algebra(Libraries& libraries) {
     add(libraries, "addbmm", &sum_of_products);
-    add(libraries, "cholesky_inverse", &inverse_of_cholesky);
+    add(libraries, "cholesky_inverse", of_first<like_by_columns, bool>);
     add(libraries, "linalg_solve_triangular", &triangular_solution);
-    add(libraries, "linalg_matrix_exp", &exponential);
-    add(libraries, "linalg_householder_product", &product_of_householders);
+    add(libraries, "linalg_matrix_exp", &contiguous_like);
+    add(libraries, "linalg_householder_product", of_first<like_by_columns, const Tensor&>);
     add(libraries, "geqrf", &orthogonal_triangular);
     add(libraries, "tril_indices", &lower_places);
     add(libraries, "triu_indices", &upper_places);

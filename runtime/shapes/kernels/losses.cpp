@@ -25,19 +25,9 @@ Tensor binary_cross_entropy(const Tensor& self, const Tensor&, const OptionalTen
     Tensor loss = preserving(self);
     return reduction == at::Reduction::None ? loss : loss.resize_({});
 }
-Tensor binary_cross_entropy_backward(const Tensor&, const Tensor& self, const Tensor&, const OptionalTensor&,
-                                     std::int64_t) {
-    return preserving(self);
-}
 
 Tensor huber(const Tensor& self, const Tensor&, std::int64_t reduction, double) {
     return reduction == at::Reduction::None ? preserving(self) : zero_dimensional(self);
-}
-Tensor mse_backward(const Tensor&, const Tensor& self, const Tensor&, std::int64_t) {
-    return contiguous_like(self);
-}
-Tensor smooth_backward(const Tensor&, const Tensor& self, const Tensor&, std::int64_t, double) {
-    return contiguous_like(self);
 }
 
 Tensor multi_margin(const Tensor& self, const Tensor& target, const at::Scalar&, const at::Scalar&,
@@ -56,10 +46,6 @@ std::tuple<Tensor, Tensor> multilabel_margin(const Tensor& self, const Tensor& t
     return {rows ? at::empty({target.size(0)}, self.options()) : zero_dimensional(self),
             at::empty(target.sizes(), self.options())};
 }
-Tensor multilabel_margin_backward(const Tensor&, const Tensor& self, const Tensor&, std::int64_t,
-                                  const Tensor&) {
-    return contiguous_like(self);
-}
 
 std::tuple<Tensor, Tensor> nll2d(const Tensor& self, const Tensor& target, const OptionalTensor&,
                                  std::int64_t reduction, std::int64_t) {
@@ -67,42 +53,40 @@ std::tuple<Tensor, Tensor> nll2d(const Tensor& self, const Tensor& target, const
         reduction == at::Reduction::None ? at::empty(target.sizes(), self.options()) : zero_dimensional(self),
         zero_dimensional(self)};
 }
-Tensor nll2d_backward(const Tensor&, const Tensor& self, const Tensor&, const OptionalTensor&, std::int64_t,
-                      std::int64_t, const Tensor&) {
-    return contiguous_like(self);
-}
 
 /// cuDNN and MIOpen take only targets that are 32-bit integers in host memory. The targets of a training step
 /// are on the device, so neither library is used.
 bool chooses_library_for_ctc(const Tensor&, const Tensor&, IntArrayRef, IntArrayRef, std::int64_t) {
     return false;
 }
-Tensor ctc_backward(const Tensor&, const Tensor& log_probabilities, const Tensor&, IntArrayRef, IntArrayRef,
-                    const Tensor&, const Tensor&, std::int64_t, bool) {
-    return contiguous_like(log_probabilities);
-}
 
 }  // namespace
 
 void add_losses(Libraries& libraries) {
     add(libraries, "binary_cross_entropy", &binary_cross_entropy);
-    add(libraries, "binary_cross_entropy_backward", &binary_cross_entropy_backward);
+    add(libraries, "binary_cross_entropy_backward",
+        of_second<preserving, const Tensor&, const OptionalTensor&, std::int64_t>);
     add(libraries, "mse_loss", &elementwise_loss);
     add(libraries, "smooth_l1_loss", &smooth_l1);
     add(libraries, "soft_margin_loss", &elementwise_loss);
     add(libraries, "huber_loss", &huber);
-    add(libraries, "huber_loss_backward", &smooth_backward);
-    add(libraries, "mse_loss_backward", &mse_backward);
-    add(libraries, "smooth_l1_loss_backward", &smooth_backward);
+    add(libraries, "mse_loss_backward", of_second<contiguous_like, const Tensor&, std::int64_t>);
+    for (const char* name : {"huber_loss_backward", "smooth_l1_loss_backward"})
+        add(libraries, name, of_second<contiguous_like, const Tensor&, std::int64_t, double>);
     add(libraries, "multi_margin_loss", &multi_margin);
     add(libraries, "multi_margin_loss_backward", &multi_margin_backward);
     add(libraries, "multilabel_margin_loss_forward", &multilabel_margin);
-    add(libraries, "multilabel_margin_loss_backward", &multilabel_margin_backward);
+    add(libraries, "multilabel_margin_loss_backward",
+        of_second<contiguous_like, const Tensor&, std::int64_t, const Tensor&>);
     add(libraries, "nll_loss2d_forward", &nll2d);
-    add(libraries, "nll_loss2d_backward", &nll2d_backward);
+    add(libraries, "nll_loss2d_backward",
+        of_second<contiguous_like, const Tensor&, const OptionalTensor&, std::int64_t, std::int64_t,
+                  const Tensor&>);
     add(libraries, "_use_cudnn_ctc_loss", &chooses_library_for_ctc);
     add(libraries, "_use_miopen_ctc_loss", &chooses_library_for_ctc);
-    add(libraries, "_ctc_loss_backward", &ctc_backward);
+    add(libraries, "_ctc_loss_backward",
+        of_second<contiguous_like, const Tensor&, IntArrayRef, IntArrayRef, const Tensor&, const Tensor&,
+                  std::int64_t, bool>);
 }
 
 }  // namespace rematlas::meta

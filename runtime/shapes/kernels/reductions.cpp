@@ -39,9 +39,6 @@ std::tuple<Tensor, Tensor> kth(const Tensor& self, std::int64_t, std::int64_t ax
 Tensor scalar(const Tensor& self) {
     return at::empty({}, self.options());
 }
-Tensor scalar_of_two(const Tensor& self, const Tensor&) {
-    return scalar(self);
-}
 Tensor product(const Tensor& self, std::optional<c10::ScalarType> dtype) {
     const c10::ScalarType own =
         c10::isIntegralType(self.scalar_type(), true) ? c10::ScalarType::Long : self.scalar_type();
@@ -86,16 +83,10 @@ Tensor pair_distances(const Tensor& self, double) {
     const std::int64_t rows = self.size(0);
     return at::empty({rows * (rows - 1) / 2}, self.options());
 }
-Tensor pair_distances_backward(const Tensor&, const Tensor& self, double, const Tensor&) {
-    return contiguous_like(self);
-}
 
 std::tuple<Tensor, Tensor> running_extreme(const Tensor& self, std::int64_t) {
     return {at::empty(self.sizes(), self.options()),
             at::empty(self.sizes(), self.options().dtype(c10::ScalarType::Long))};
-}
-Tensor running(const Tensor& self, std::int64_t) {
-    return contiguous_like(self);
 }
 
 Tensor distances(const Tensor& left, const Tensor& right, double, std::optional<std::int64_t>) {
@@ -105,9 +96,6 @@ Tensor distances(const Tensor& left, const Tensor& right, double, std::optional<
             std::max(left.size(-3 - axis), right.size(-3 - axis));
     sizes.back() = right.size(-2);
     return at::empty(sizes, left.options());
-}
-Tensor distances_backward(const Tensor&, const Tensor& left, const Tensor&, double, const Tensor&) {
-    return contiguous_like(left);
 }
 
 Tensor multinomial(const Tensor& self, std::int64_t count, bool, std::optional<at::Generator>) {
@@ -128,8 +116,7 @@ void add_reductions(Libraries& libraries) {
     add(libraries, "mode", &selected);
     add(libraries, "kthvalue", &kth);
     for (const char* name : {"max", "min", "median", "nanmedian", "trace"}) add(libraries, name, &scalar);
-    add(libraries, "dot", &scalar_of_two);
-    add(libraries, "vdot", &scalar_of_two);
+    for (const char* name : {"dot", "vdot"}) add(libraries, name, of_first<scalar, const Tensor&>);
     add(libraries, "prod", &product);
     add(libraries, "nansum", &sum_of_numbers);
     add(libraries, "count_nonzero.dim_IntList", &count);
@@ -139,12 +126,12 @@ void add_reductions(Libraries& libraries) {
     add(libraries, "segment_reduce", &segments);
     add(libraries, "_segment_reduce_backward", &segments_backward);
     add(libraries, "_pdist_forward", &pair_distances);
-    add(libraries, "_pdist_backward", &pair_distances_backward);
+    add(libraries, "_pdist_backward", of_second<contiguous_like, double, const Tensor&>);
     add(libraries, "cummax", &running_extreme);
     add(libraries, "cummin", &running_extreme);
-    add(libraries, "logcumsumexp", &running);
+    add(libraries, "logcumsumexp", of_first<contiguous_like, std::int64_t>);
     add(libraries, "_cdist_forward", &distances);
-    add(libraries, "_cdist_backward", &distances_backward);
+    add(libraries, "_cdist_backward", of_second<contiguous_like, const Tensor&, double, const Tensor&>);
     add(libraries, "multinomial", &multinomial);
 }
 

@@ -189,19 +189,6 @@ TEST_F(GraphViews, ArrowsWalkTheChainAndCrossToTheTwin) {
     EXPECT_EQ(session.selection.current(), Selected::of(OpId(0)));
 }
 
-TEST_F(GraphViews, DrawsTheWholeGraphAsAPicture) {
-    QImage image(400, 600, QImage::Format_RGB32);
-    image.fill(Qt::white);
-    QPainter painter(&image);
-    view.render_whole(painter, image.rect());
-    painter.end();
-    bool drawn = false;
-    for (int y = 0; y < image.height() && !drawn; ++y) {
-        for (int x = 0; x < image.width() && !drawn; ++x) drawn = image.pixel(x, y) != qRgb(255, 255, 255);
-    }
-    EXPECT_TRUE(drawn);
-}
-
 TEST_F(GraphViews, AnArrowIsSelectedByAClickWithItsTwoEnds) {
     view.fit_all();
     const LadderPtr& ladder = session.ladder.ladder();

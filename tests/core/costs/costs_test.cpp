@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/costs/builtin_profiles.h"
 #include "core/costs/device_profile.h"
 #include "core/costs/roofline.h"
 
@@ -20,8 +21,8 @@ DeviceProfile simple_device() {
 }
 
 TEST(DeviceProfiles, ThatComeWithTheProgramSayWhereTheirFiguresComeFrom) {
-    ASSERT_GE(device_profile_names().size(), 6u);
-    for (const std::string& name : device_profile_names()) {
+    ASSERT_GE(builtin_profiles().size(), 6u);
+    for (const std::string& name : names_of(builtin_profiles())) {
         const Result<DeviceProfile> profile = device_profile(name);
         ASSERT_TRUE(profile) << profile.error().message;
         EXPECT_EQ(profile->id, name);

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "core/costs/builtin_profiles.h"
 #include "core/costs/device_profile.h"
 #include "core/costs/link_profile.h"
 
@@ -18,8 +19,8 @@ HostProfile host_with(const std::string& more = "") {
 }
 
 TEST(HostProfiles, ThatComeWithTheProgramSayWhereTheirFiguresComeFrom) {
-    ASSERT_GE(host_profile_names().size(), 4u);
-    for (const std::string& name : host_profile_names()) {
+    ASSERT_GE(builtin_hosts().size(), 4u);
+    for (const std::string& name : names_of(builtin_hosts())) {
         const Result<HostProfile> host = host_profile(name);
         ASSERT_TRUE(host) << host.error().message;
         for (const char* figure : {"cores", "memory_bytes_per_second", "core_bytes_per_second", "launch_ns"})
@@ -30,7 +31,7 @@ TEST(HostProfiles, ThatComeWithTheProgramSayWhereTheirFiguresComeFrom) {
 }
 
 TEST(HostProfiles, EveryDeviceHasOne) {
-    for (const std::string& name : device_profile_names())
+    for (const std::string& name : names_of(builtin_profiles()))
         EXPECT_GT(device_profile(name)->host.memory_bytes_per_second, 0) << name;
     EXPECT_EQ(device_profile("rtx4090")->host.name, host_profile("desktop")->name);
     EXPECT_EQ(device_profile("gh200")->host.name, host_profile("grace")->name);

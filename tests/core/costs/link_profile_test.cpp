@@ -5,14 +5,15 @@
 #include <string>
 
 #include "core/base/files.h"
+#include "core/costs/builtin_profiles.h"
 #include "core/costs/device_profile.h"
 
 namespace rematlas {
 namespace {
 
 TEST(LinkProfiles, ThatComeWithTheProgramSayWhereTheirFiguresComeFrom) {
-    ASSERT_GE(link_profile_names().size(), 4u);
-    for (const std::string& name : link_profile_names()) {
+    ASSERT_GE(builtin_links().size(), 4u);
+    for (const std::string& name : names_of(builtin_links())) {
         const Result<Links> links = links_named(name);
         ASSERT_TRUE(links) << links.error().message;
         EXPECT_TRUE(links->both_ways()) << name;
@@ -37,7 +38,7 @@ TEST(LinkProfiles, ThatComeWithTheProgramSayWhereTheirFiguresComeFrom) {
 }
 
 TEST(LinkProfiles, DevicesTellTheirLatencyAndWhatIsNotWorthACopy) {
-    for (const std::string& name : device_profile_names()) {
+    for (const std::string& name : names_of(builtin_profiles())) {
         const DeviceProfile device = device_profile(name).take();
         if (device.kind != "cuda") continue;
         for (const char* figure : {"to_host_bytes_per_second", "copy_latency_ns", "least_copy_bytes"})

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include "core/costs/builtin_profiles.h"
+
 namespace rematlas {
 namespace {
 
@@ -56,12 +58,12 @@ TEST(RankLinks, refuses_groups_and_names_that_it_does_not_know) {
 }
 
 TEST(RankLinks, every_link_that_comes_with_the_program_names_its_sources) {
-    for (const std::string& name : rank_link_names()) {
+    for (const std::string& name : names_of(builtin_rank_links())) {
         const Result<RankLinks> links = rank_links_named(name);
         ASSERT_TRUE(links) << links.error().message;
         EXPECT_TRUE(links->links.front().sources.contains("bytes_per_second")) << name;
     }
-    EXPECT_GE(rank_link_names().size(), 6u);
+    EXPECT_GE(builtin_rank_links().size(), 6u);
 }
 
 TEST(RankLinks, kinds_follow_from_the_names_of_ops) {

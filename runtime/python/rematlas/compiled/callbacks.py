@@ -43,7 +43,7 @@ def hooks_are_asked_for(number):
     """Tells the compiled part if some parameters have hooks. If the search for hooks raises an error, tells
     the compiled part that there are hooks."""
     try:
-        if open_forwards[number].owner.updates.has_hooks():
+        if open_forwards[number].owner.updates.consumed.has_hooks():
             ops.tell_of_hooks(number)
     except BaseException:
         ops.tell_of_hooks(number)

@@ -72,23 +72,16 @@ class Fallback:
         self.has_failed = False  # eviction could not begin
         self.cannot_keep = False  # some step needed more bytes than the budget even under eviction
         self.has_not_fitted = False  # some step of the original did not fit
-        self.others_are_open = False  # other forwards were open when the last forward began
         Fallback.of_process.add(self)
 
     @property
     def evicts_now(self) -> bool:
         return self.needs_eviction and SharedEviction.in_force() is not None
 
-    def note_forward(self, others_are_open) -> None:
-        self.others_are_open = others_are_open
-
     def note_sharded(self) -> None:
         """Called if the parameters are divided among ranks. Such a module runs without eviction, because
         FSDP2's hooks change the parameters' storages."""
         self.has_failed = True
-
-    def note_does_not_fit(self) -> None:
-        self.has_not_fitted = True
 
     def has_not_fitted_together(self, several) -> bool:
         """Says whether some step of the original did not fit, and more than one step may be open at a time:
@@ -161,7 +154,7 @@ class Fallback:
         is_first = not any(fallback.cannot_keep for fallback in users)
         for fallback in users:
             fallback.cannot_keep = True
-            fallback.note_does_not_fit()  # from now on the first of several open forwards is evicted, too
+            fallback.has_not_fitted = True  # from now on the first of several open forwards is evicted, too
         if is_first:
             thrashes = why.startswith("eviction thrashes")
             how = "it takes up to twice of it from here on" if thrashes else "it goes as near to it as it can"

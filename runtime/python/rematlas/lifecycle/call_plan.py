@@ -94,7 +94,7 @@ class CallPlan:
     def settle_recorded(self, step) -> None:
         self.owner.hooks.stop(step.recording)
         if step.recording.out_of_memory():
-            self.original.note_out_of_memory()
+            self.original.is_too_large = True
         if step.recording.state() is not RecordingState.DROPPED and not self.original.is_too_large:
             self.state.settle_recorded(step)
 
@@ -152,7 +152,7 @@ class CallPlan:
         needed = max(self.state.needed_bytes(original.bytes), owner.update_bytes())
         fits = owner.has_room_for(self.other_bytes(call) + needed)
         if not fits:
-            owner.fallback.note_does_not_fit()
+            owner.fallback.has_not_fitted = True
         return fits and not owner.fallback.has_not_fitted_together(owner.several)
 
     def fits_perhaps(self, call):
@@ -175,10 +175,10 @@ class CallPlan:
         from shapes; None if no recording was made in this call."""
         if self.original.bytes is not None:
             return None
-        self.original.note_from_shapes(0)
+        self.original.bytes = 0
         found = self.owner.record_from_shapes(call)
         if found is not None:
-            self.original.note_from_shapes(self.owner.recorded_bytes(found))
+            self.original.bytes = self.owner.recorded_bytes(found)
         return found
 
     def note_recorded_bytes(self, recorded) -> None:
@@ -243,7 +243,7 @@ class CallPlan:
         if not self.passes_gate():
             return
         if owner.together.key:
-            self.plan.share(owner.together.shared(compiled, owner.options, owner.frames))
+            self.plan.shared = owner.together.shared(compiled, owner.options, owner.frames)
         self.start_planning()
 
     def start_planning(self) -> None:
@@ -344,10 +344,7 @@ class CallPlan:
         """Goes back to recording, and from now on records only real steps. Called when the plan from shapes
         cannot be used, and facts from shapes may be wrong."""
         self.plan, self.state, self.plans_by_use = None, Recording(self), {}
-        self.original.note_from_shapes(0)
-
-    def forget_plan(self) -> None:
-        self.plan, self.open_steps = None, []
+        self.original.bytes = 0
 
     # Planning within a step. The step waits until the plan is made.
 

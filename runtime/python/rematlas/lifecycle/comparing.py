@@ -69,10 +69,11 @@ class Comparing(Unplanned):
             call_plan.refuse(f"the plan was compared with the original: {why}")
         elif verdict is Verdict.NO_ROOM:
             log.warning("rematlas: the plan is not compared with the original: %s", comparison.why())
-            call_plan.comparisons.give_up()
+            call_plan.comparisons.are_given_up = True
             call_plan.skip_comparison()
         elif verdict is Verdict.OTHER_COURSE:
-            if call_plan.comparisons.note_other_course() > MOST_ATTEMPTS:
+            call_plan.comparisons.other_courses += 1
+            if call_plan.comparisons.other_courses > MOST_ATTEMPTS:
                 call_plan.refuse(
                     f"the step takes another course than the recorded one each time: {comparison.why()}"
                 )

@@ -266,9 +266,9 @@ class Twin:
 
     def check_unchanged(self, before, watch, copied) -> None:
         made = paths_of(self.twin, before.assigned())
-        forward = gate.RunForward(copied, before, lambda: watch.changes(self.look(), made))
         known = [(dictionary_at(self.twin, place), name) for place, name in self.known]
-        why = gate.why_no_forward(forward) or before.assignments.why_not_anew(known)
+        why = gate.why_no_forward(copied, before, lambda: watch.changes(self.look(), made))
+        why = why or before.assignments.why_not_anew(known)
         if why:
             raise Unknown(why)
 

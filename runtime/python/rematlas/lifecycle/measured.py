@@ -13,9 +13,6 @@ class Original:
         self.is_too_large = False  # a recorded step did not fit on the device
         self.has_no_plan_from_shapes = False  # planning from shapes was tried and failed
 
-    def note_from_shapes(self, number) -> None:
-        self.bytes = number
-
     def note_loss(self, used_outputs, most, kept) -> None:
         """Notes facts about the loss of a real step: `used_outputs`, the outputs that the loss uses; `most`,
         the peak bytes of the loss; and `kept`, the bytes that the loss keeps for its backward."""
@@ -45,12 +42,6 @@ class Original:
         """Returns the bytes of a step in which the plan is compared with the original."""
         return max(self.bytes, self.comparison_bytes)
 
-    def note_out_of_memory(self) -> None:
-        self.is_too_large = True
-
-    def note_no_plan_from_shapes(self) -> None:
-        self.has_no_plan_from_shapes = True
-
 
 class Comparisons:
     """The results of the steps in which the plan was compared with the original."""
@@ -67,13 +58,6 @@ class Comparisons:
         self.measured_bytes = max(self.measured_bytes, peak)
         if peak <= planned:
             self.is_at_most = self.measured_bytes < planned
-
-    def note_other_course(self) -> int:
-        self.other_courses += 1
-        return self.other_courses
-
-    def give_up(self) -> None:
-        self.are_given_up = True
 
     def begin_anew(self) -> None:
         """Forgets all comparisons, because there is a new plan."""

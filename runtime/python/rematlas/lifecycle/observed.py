@@ -125,8 +125,9 @@ class ObservedForward:
         known = frozenset(state.counted)
         new = state.note_assigned(self.before.assigned())
         new += state.note_counted(self.before.effects.changed(), self.watch)
-        forward = gate.RunForward(self.call, self.before, lambda: state.change_within(self.watch))
-        self.why = self.why or gate.why_no_forward(forward)
+        self.why = self.why or gate.why_no_forward(
+            self.call, self.before, lambda: state.change_within(self.watch)
+        )
         if new:
             self.why = self.why or f"the forward sets {', '.join(new)} of a module for the first time"
         for tensor in self.tensors:

@@ -3,6 +3,7 @@
 import logging
 
 from ..compiled.memory import other_bytes
+from ..fallback.step_peaks import Runner
 from . import gate
 from .state import State, StateName
 from .together import Course
@@ -25,7 +26,7 @@ class Planned(State):
             return False
         opened = plan.compiled.open_forwards()
         if opened or owner.sharing.is_now:
-            owner.note_several()
+            owner.several = True
         if not call_plan.passes_gate():
             return False
         if not gate.why_not_now(owner.sharing, plan):
@@ -88,7 +89,8 @@ class Planned(State):
             owner.note_plans_that_move_buffers()
         owner.note_open_forward(number, call_plan, call, compiled, tensors)
         plan.steps += 1
-        owner.count_replayed(call_plan.answer)
+        owner.replayed += 1
+        owner.peaks.note_runner(Runner.PLANNED, call_plan.answer)
         if plan.is_one_output:
             return outputs[0]
         return plan.returned.rebuild(outputs, call.inputs, tensors)

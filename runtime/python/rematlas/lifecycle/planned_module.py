@@ -110,7 +110,6 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
         if not self.is_forwarding and torch._C._get_tracing_state() is None:
             self.peaks.note_forward(self.device())
             self.release_open_forwards()
-            self.fallback.note_forward(self.sharing.is_now)
         if self.is_forwarding:
             return self.form.run_original(args, kwargs)
         if not module.training or not torch.is_grad_enabled():
@@ -282,15 +281,8 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
         kept = self.state.kept_values(places) if places else ()
         callbacks.open_forwards[number] = OpenForward(self, call_plan, call, compiled, tensors, kept)
 
-    def count_replayed(self, answer) -> None:
-        self.replayed += 1
-        self.peaks.note_runner(Runner.PLANNED, answer)
-
     def note_frames(self, frames) -> None:
         self.frames = max(self.frames, frames)
-
-    def note_several(self) -> None:
-        self.several = True
 
     def note_plans_that_move_buffers(self) -> None:
         plans = [call_plan.plan for call_plan in self.call_plans.values() if call_plan.plan is not None]
@@ -322,7 +314,6 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
         """Called before open forwards are released. The original will run these forwards again."""
         if self.updates is not None:
             self.updates.note_several()
-        self.fallback.note_forward(True)
         self.fallback.begin(None)
 
     # Steps that perhaps do not fit.
@@ -373,10 +364,6 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
         torch.cuda.max_memory_allocated."""
         self.measures = True
 
-    def has_planned(self) -> bool:
-        """Says whether some kind of call is planned."""
-        return any(call_plan.is_planned for call_plan in self.call_plans.values())
-
     def updates_in_each_backward(self) -> bool:
         """Says whether there is a kind of call whose steps all run by plans with updates."""
         return any(
@@ -401,7 +388,7 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
         self.fallback.leave()
         self.peaks.close()
         for call_plan in self.call_plans.values():
-            call_plan.forget_plan()
+            call_plan.plan, call_plan.open_steps = None, []
 
 
 planned_modules = weakref.WeakSet()

@@ -63,17 +63,6 @@ class Planning(Unplanned):
             and self.owner.state.watch is not None
         )
 
-    def advice_about_updates(self) -> str:
-        """If the user has announced nothing, returns what to announce, so that the step can be planned
-        together with the updates. Otherwise returns why the optimizer does all updates itself. Empty if there
-        is nothing to say, or no optimizer."""
-        updates = self.owner.updates
-        if updates is None:
-            return ""
-        if updates.is_declared:
-            return updates.refused_for_good
-        return "give accumulate=1 if exactly one backward comes before each step, or clip_norm= or scaler="
-
     def conclude_infeasible(self) -> None:
         call_plan, options, plain = self.call_plan, self.owner.options, self.call_plan.answer
         if call_plan.plan.take_spare():
@@ -88,7 +77,8 @@ class Planning(Unplanned):
         room = NoRoom(options.solver, answer)
         if answer is plain:  # a plan with updates already counts gradients and optimizer states
             room.foresee(call_plan.plan.kept_then, self.owner)
-            room.note_updates(why_not_with_updates or self.advice_about_updates())
+            updates = self.owner.updates
+            room.note_updates(why_not_with_updates or (updates.advice() if updates is not None else ""))
         if call_plan.is_from_shapes and not call_plan.original.is_too_large and options.on_refuse == "warn":
             log.warning(
                 "rematlas: %s, as far as shapes tell, where the loss is estimated: the step is recorded as"
@@ -121,7 +111,7 @@ class Planning(Unplanned):
             log.warning("rematlas: the plan of the leading rank %s: this process plans alone", how)
             call_plan.start_planning()
             return
-        plan.be_replaced_by(found)
+        plan.compiled = plan.without_updates = found
         plan.identity = shared.identity
         own = {"kept_by_loss_bytes": kept_by_loss, "beside_bytes": plan.other_bytes}
         call_plan.note_answer(dataclasses.replace(answer, **own))

@@ -49,7 +49,7 @@ class Recording(Unplanned):
         if self.owner.fallback.choice == "evict" or self.call_plan.original.has_no_plan_from_shapes:
             return
         if not self.call_plan.plan_from_shapes(call, found=found):
-            self.call_plan.original.note_no_plan_from_shapes()
+            self.call_plan.original.has_no_plan_from_shapes = True
 
     def step_within_budget(self, call, fits):
         if self.call_plan.original.is_too_large:  # the backward of a recorded step ran out of memory
@@ -103,7 +103,7 @@ class Recording(Unplanned):
             is_out_of_memory = isinstance(error, torch.OutOfMemoryError)
             if not is_out_of_memory or call_plan.is_from_shapes:
                 raise
-            call_plan.original.note_out_of_memory()
+            call_plan.original.is_too_large = True
             return None, message(error), forward.change_before_failure()
         forward.look_at(output, given)
         if forward.why:
@@ -153,7 +153,7 @@ class Recording(Unplanned):
         """Called when a step of another module began or ended online eviction during this step. Makes later
         steps run under eviction from their forward on. Returns whether to record one more step; False after
         too many such changes."""
-        self.owner.fallback.note_does_not_fit()
+        self.owner.fallback.has_not_fitted = True
         self.changes_of_eviction += 1
         return self.changes_of_eviction <= MOST_CHANGES_OF_EVICTION
 

@@ -13,7 +13,8 @@ class Refused(State):
 
     def course(self, call) -> Course:
         # If another kind of call is planned, only this kind has no plan, for example a smaller last batch.
-        return Course.ORIGINAL if self.owner.has_planned() else Course.REFUSED
+        is_planned = any(call_plan.is_planned for call_plan in self.owner.call_plans.values())
+        return Course.ORIGINAL if is_planned else Course.REFUSED
 
     def step(self, call):
         call_plan, owner = self.call_plan, self.owner

@@ -145,10 +145,6 @@ class StepPlan:
         self.other_bytes -= spare
         return spare > 0
 
-    def share(self, shared) -> None:
-        """Makes the processes of a training share one plan."""
-        self.shared = shared
-
     def take_shared(self):
         """Called when the plan is made. Returns the ranks.Shared that shares the plan; None if it is not
         shared."""
@@ -175,15 +171,11 @@ class StepPlan:
         """Called after the first forward. `compiled`: the plan that ran it."""
         self.moves_buffers_in_backward = compiled is self.compiled and compiled.moves_buffers_in_backward()
 
-    def be_replaced_by(self, compiled) -> None:
-        """Takes over the plan that another process has made."""
-        self.compiled = self.without_updates = compiled
-
     def be_shared_anew(self, shared) -> None:
         """Called before the processes of a training solve the plan again."""
         self.compiled = self.without_updates = self.recorded
         self.identity = ""
-        self.share(shared)
+        self.shared = shared
 
     def digest(self) -> str:
         """Returns a text that is the same for the ranks that run the same plan."""

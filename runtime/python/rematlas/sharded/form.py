@@ -210,7 +210,7 @@ class OwnStep:
                     group,
                     [parts[id(p.sharded_param)] for p in group.fsdp_params],
                     self.storages,
-                    [] if joins is None else joins.histories_of(state, place),
+                    [] if joins is None else joins.groups[state][place].histories,
                 )
                 for place, group in enumerate(fsdp.groups_of(state))
             ]
@@ -254,9 +254,6 @@ class OwnStep:
             form.step = outer
             for group in self.all_groups():
                 group.leave()
-
-    def histories_of(self, state, place) -> list:
-        return self.groups[state][place].histories
 
     def all_groups(self):
         return (group for groups in self.groups.values() for group in groups)

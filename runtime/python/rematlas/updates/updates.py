@@ -142,9 +142,6 @@ class Updates:
         go to `.grad`."""
         self.open = None
 
-    def has_hooks(self) -> bool:
-        return self.consumed.has_hooks()
-
     # The methods below are called when a backward has taken the gradients. After an interrupt each of them
     # may be called again.
 
@@ -226,6 +223,13 @@ class Updates:
 
     # The plans.
 
+    def advice(self) -> str:
+        """Returns why a step is not planned together with the updates, or what the user can announce for
+        that."""
+        if self.is_declared:
+            return self.refused_for_good
+        return "give accumulate=1 if exactly one backward comes before each step, or clip_norm= or scaler="
+
     def missing_bytes(self) -> int:
         """Returns the bytes of gradients and optimizer states that do not exist yet, but will exist in the
         optimizer's own step; 0 if a plan cannot take over the updates, or only after steps have been
@@ -235,9 +239,6 @@ class Updates:
         parameters = self.rule.parameters()
         states = missing_states(self.rule.optimizer, {id(parameter): parameter for parameter in parameters})
         return gradients(parameters).missing + states
-
-    def next_role(self) -> Role:
-        return Role.UPDATE if self.forwards == self.rule.accumulate or self.rule.accumulate == 1 else Role.SUM
 
     def plan_for(self, context, step_plan):
         """Finds the plan whose backward also updates the parameters or sums the gradients. Returns this plan
@@ -251,7 +252,7 @@ class Updates:
         why = self.why_not_now(context, step_plan, parameters)
         if why:
             return None, why
-        role = self.next_role()
+        role = Role.UPDATE if self.rule.accumulate in (1, self.forwards) else Role.SUM
         try:
             ending, why = self.endings.find(context, step_plan, role, self.is_declared)
         except NoEnding as error:
