@@ -26,7 +26,7 @@ WALKS = ("Chain", "Transformer", "ConvolutionalNetwork")
 
 
 def walk(program, graph, events, seed) -> dict:
-    """Plays one walk. Returns its figures."""
+    """Runs the explorer with one random sequence of user events (a walk). Returns the measurements."""
     memory, begin = [], time.monotonic()
     with tempfile.TemporaryDirectory() as home, tempfile.TemporaryFile("w+") as said:
         surroundings = os.environ | {

@@ -42,8 +42,8 @@ OF_ALL = ("relu", "relu_", "gelu", "silu", "dropout", "residual", "halves", "sca
 
 
 class Layer(nn.Module):
-    """One random layer. It keeps the number of features, which are dimension 1 of images and the last
-    dimension of tokens."""
+    """One random layer. Its output has as many features as its input. Features are dimension 1 of images and
+    the last dimension of tokens."""
 
     def __init__(self, kind, width, choose, depth):
         super().__init__()

@@ -3,17 +3,18 @@
 
     surroundings.py [places] [limits] [clocks] [disks] [caches] [--output FILE]
 
-`places`: no HOME, a HOME or a cache that cannot be written, other languages, paths with spaces, quotes,
-letters of other scripts and line breaks, closed or full standard streams. `limits`: little address space, few
-open files, small limits on the size of files. `clocks`: the time of day jumps at each call. `disks`: outputs
-and caches on file systems of many sizes, from one page up to a sufficient size. `caches`: several processes
-use one cache at the same time, and some of them are killed.
+The program has five parts. It runs the parts that are named, or all of them if none is named. `places`: no
+HOME, a HOME or a cache that cannot be written, other languages, paths with spaces, quotes, letters of other
+scripts and line breaks, closed or full standard streams. `limits`: little address space, few open files,
+small limits on the size of files. `clocks`: the time of day jumps at each call. `disks`: outputs and caches
+on file systems of many sizes, from one page up to a sufficient size. `caches`: several processes use one
+cache at the same time, and some of them are killed.
 
 A command must give its complete answer, or end with status 1 or 2 and one line on stderr. If it fails, the
 old output is still in place, with no file beside it. A broken cache, clock, language or path must not
-prevent the answer. Where a file system cannot be mounted or a language is missing, the part prints what it
-leaves out. REMATLAS_PROGRAMS names the folder of the programs. One line for each wrong reaction is written to
-stderr.
+prevent the answer. If file systems cannot be mounted or a language is missing, a part leaves out what needs
+them. What is left out is written to stderr and to the CSV. REMATLAS_PROGRAMS names the folder of the
+programs. One line for each wrong reaction is written to stderr.
 """
 
 import argparse

@@ -17,9 +17,11 @@
 
 namespace rematlas {
 
-/// Returns the best packing found. The search stops when the top is `floor` (a lower bound on the top), or
-/// when the effort is spent; the plain recipes are tried even if they need more effort. The spent effort is
-/// added to `spent`. Equal arguments give equal packings. Cost of a recipe: quadratic in the blocks at worst.
+/// Returns the best packing found: the one with the lowest `Packing::top`. `floor` is a lower bound on the
+/// top. The search stops when the top is `floor`, or after `limits.effort` comparisons. It tries the plain
+/// recipes first (see above), even if they need more comparisons than that. The number of comparisons is
+/// added to `spent`. Equal arguments give equal packings. Cost of packing by one recipe: quadratic in the
+/// blocks at worst.
 Packing pack_by_orders(const MemoryBlocks& blocks, std::int64_t floor, const SearchLimits& limits,
                        std::int64_t& spent);
 

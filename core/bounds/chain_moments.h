@@ -23,8 +23,10 @@
 // Two things are left out, and the bound stays valid: variables that no row needs, and the input rows (the
 // first kind above) of late reruns. These are the reruns of the op of the fullest moment (the moment with the
 // most memory) and of its descendants. Late reruns get their inputs for free, so the program needs no rows
-// for the whole backward in every window. Each memory row limits the bytes of kept tensors. This limit is
-// lowered to the largest sum of sizes that some of these tensors can have.
+// for the whole backward in every window.
+//
+// Each memory row limits the total size of the kept tensors. This limit is lowered to the largest total size
+// of any subset of these tensors that does not exceed the limit.
 //
 // Source: the rows of Jain et al. (Checkmate, MLSys 2020), summed over the stages between two moments. Only
 // the order of the moments is fixed, not the order of the graph.

@@ -280,8 +280,9 @@ class Moments {
         value_.assign(ops_.size(), -1);
     }
 
-    /// Returns the index of the next moment to try; -1 if all were tried. Moments of an ever finer spread
-    /// alternate with moments near the best one so far.
+    /// Returns the index of the next moment to try; -1 if all were tried. After the first moment, two kinds
+    /// of moments take turns: moments that divide the step more and more finely, and moments near the best
+    /// one so far.
     int next() {
         if (tried_ == static_cast<int>(ops_.size())) return -1;
         if (tried_ == 0) return fullest_;

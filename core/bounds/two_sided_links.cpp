@@ -27,7 +27,8 @@ void TwoSidedMoments::add_link_rows() {
 }
 
 /// Adds the row: the sum of W[k] over the windows `first` .. `last` is at least `least` minus the sum of
-/// `entries`. So entries with negative factors raise that time.
+/// `entries`. W[k] is the time of window k (two_sided_moments.h). So an entry with a negative coefficient
+/// raises the least time of these windows.
 void TwoSidedMoments::add_time_row(int first, int last, std::int64_t least, Entries& entries) {
     for (int k = first; k <= last; ++k) {
         entries.push_back({time_[k], most_time()});

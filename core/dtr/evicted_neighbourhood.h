@@ -32,8 +32,9 @@ class EvictedNeighbourhood {
     bool is_evicted(int storage) const {
         return storage < static_cast<int>(evicted_.size()) && evicted_[storage];
     }
-    /// Must be called when the graph has forgotten some storages. The classes also forget storages that have
-    /// returned.
+    /// Must be called when the graph has forgotten some storages. With `classes`, the classes are built anew
+    /// from the storages that are evicted now. So a class is split if only storages that have returned
+    /// connected its parts.
     void settle();
 
     /// Returns the sum of the costs of the storages in the evicted neighbourhood. Each storage counts once.
@@ -70,7 +71,8 @@ class EvictedNeighbourhood {
     Kind kind_;
     std::vector<std::uint8_t> evicted_;
 
-    // Classes have one element per eviction, so that a storage that returns can join another class later.
+    // The union-find tree has one element per eviction, not per storage. So a storage that returns and is
+    // evicted again can join another class.
     std::vector<int> element_;              // per storage: its element; -1 while it is on the device
     std::vector<int> up_;                   // per element: its parent in the union-find tree
     std::vector<std::int64_t> share_;       // per element: the cost that its storage added to the class

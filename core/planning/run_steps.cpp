@@ -79,8 +79,9 @@ void RunReader::read_step(std::string_view text) {
     run_.steps.push_back(std::move(step));
 }
 
-/// Reads the header of a new run if the line contains one. The header is the whole line, or the end of the
-/// line if the step before it was cut off before its line break. Returns whether the line contains a header.
+/// Reads the header of a new run if the line contains one. Returns whether it does. The header usually is the
+/// whole line. If the previous step was cut off, that step has no line break. The line then begins with the
+/// step and ends with the header.
 bool RunReader::begins_anew(std::string_view text) {
     const std::size_t format = text.find("\"rematlas.steps\"");
     const std::size_t begin = format == text.npos ? text.npos : text.rfind('{', format);

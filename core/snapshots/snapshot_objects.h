@@ -86,7 +86,7 @@ class SnapshotObjects {
     bool extended(Meaning list, Meaning item);
 
     MemorySnapshot snapshot_;
-    std::vector<std::uint32_t> objects_;  ///< packed meanings
+    std::vector<std::uint32_t> objects_;  ///< by object: its Meaning, packed into 32 bits
     std::vector<ItemRange> ranges_;       ///< ranges of items that lists contain
     std::vector<ItemRange> traces_;
     std::vector<Root> roots_;

@@ -215,7 +215,7 @@ void Recorder::check_generator() {
         refuse_step("the program sets the state of the random number generator: seed outside of the step");
 }
 
-/// `outputs`: the operands of the outputs that `gradients` belong to.
+/// `outputs`: operand numbers of the outputs to which `gradients` belong, one for each gradient.
 void Recorder::note_gradients_given(std::vector<int> outputs, const std::vector<at::Tensor>& gradients) {
     RecordedOp record{.tape =
                           {

@@ -37,8 +37,8 @@ namespace rematlas {
 
 struct RecorderOptions {
     bool audit = true;  ///< digest every input of an op before and after the op, to find undeclared writes
-    /// If set, runs each op in place of the device's kernel. Returns the reason if it cannot run the op; see
-    /// ShapeKernels.
+    /// If set, this function is called for each op instead of the device's kernel. It runs the op, or returns
+    /// the reason why it cannot; see ShapeKernels.
     std::function<std::optional<std::string>(const c10::OperatorHandle&, c10::DispatchKeySet,
                                              torch::jit::Stack*)>
         run_kernel = {};

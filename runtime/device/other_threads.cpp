@@ -35,10 +35,12 @@ std::atomic<bool> watches{false};
 std::atomic<int> memory{the_host};  ///< the device whose memory the step uses; see MemoryLimit
 std::atomic<std::thread::id> own_thread{};
 
-/// Says whether this thread works for the step: kernels split their work among threads, TorchScript programs
-/// fork, autograd has a thread for each GPU, and threads of Gloo run the collectives for which the step
-/// waits. A thread that a program has forked has Rematlas' dispatch key. While an eviction limits the memory,
-/// other threads have this key too, so forked threads cannot be recognized.
+/// Says whether this thread works for the step. Threads of four kinds do:
+/// - A kernel splits its work among several threads.
+/// - Threads of Gloo run the collectives for which the step waits.
+/// - Autograd has a thread for each GPU.
+/// - A TorchScript program forks threads. They are recognized by Rematlas' dispatch key. This is not possible
+///   while an eviction limits the memory, because then other threads have the key, too.
 bool works_for_step() {
     return at::in_parallel_region() || c10::getThreadName().starts_with("pt_gloo") ||
            (memory != the_host && torch::autograd::get_current_node()) ||

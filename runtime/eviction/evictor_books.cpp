@@ -32,8 +32,10 @@ bool lies_in_shared_memory(c10::StorageImpl& storage) {
 
 // Functions for storages.
 
-/// Says whether the memory of the tensor belongs to this device and can be taken away or kept. A lazy copy is
-/// excluded, because a ticket (ticket.h) would hide that a write must first make a copy.
+/// Says whether the evictor can manage the memory of the tensor. The tensor must have memory on this device,
+/// and no Python class may handle its ops. A lazy copy (copy-on-write) is excluded. It shares the memory of
+/// another tensor until it is written to. A ticket (ticket.h) would hide that a write must first make the
+/// copy.
 bool Evictor::can_be_known(const at::Tensor& tensor) const {
     return !runs_python(tensor) && tensor.device() == device_.device() && tensor.storage().nbytes() > 0 &&
            !c10::impl::cow::is_cow_data_ptr(

@@ -14,8 +14,8 @@ std::optional<std::vector<torch::jit::Stack>> Evictor::items_of(const Call& call
                                                                 const torch::jit::Stack& stack) {
     if (!call.facts.by_item || call.runs_once) return std::nullopt;
     const auto made_by = [&](int storage) { return eviction_.graph().tensor(known_[storage].tensor).op; };
-    // If separate ops have made the changed storages, the call is always split. So the new versions, too, are
-    // made by separate ops.
+    // If different ops have made the storages that the call changes, the call is always split. Otherwise one
+    // op would make the new versions of all these storages, and could only make all of them again at once.
     const bool joins = std::any_of(call.changed.begin(), call.changed.end(), [&](int storage) {
         return made_by(storage) != made_by(call.changed.front());
     });

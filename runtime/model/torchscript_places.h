@@ -40,8 +40,9 @@ class TorchScriptPlaces final : public Places {
         std::size_t list = 0;
         long index = 0;
     };
-    std::map<std::string, Cursor> cursors_;  ///< by module path: the ModuleList that runs now, if several
-                                             ///< lists of the module have such a member (see above)
+    /// By module path: the ModuleList whose members run now. Needed where several ModuleLists of the module
+    /// have a member with the same name and type.
+    std::map<std::string, Cursor> cursors_;
 };
 
 }  // namespace rematlas

@@ -54,7 +54,8 @@ class Inspector {
         const auto handle = c10::Dispatcher::singleton().findSchema({op.name.c_str(), op.overload.c_str()});
         if (!handle) return nullptr;
         if (handle->hasTag(at::Tag::data_dependent_output)) return "the host reads the value of a tensor";
-        const bool by_index = op.name == "aten::index";  // aten::index has the tag only because of masks
+        // aten::index has the tag `dynamic_output_shape` only because its indices can be masks.
+        const bool by_index = op.name == "aten::index";
         if (handle->hasTag(at::Tag::dynamic_output_shape) && !by_index)
             return "the shape of its result depends on values";
         if (handle->hasTag(at::Tag::cudagraph_unsafe)) return "libtorch says that CUDA graphs cannot hold it";

@@ -10,9 +10,10 @@
 namespace rematlas {
 namespace {
 
-/// Returns positions in BoundModel::bound: those of all tensors that the step writes to, or with
-/// `what_ops_read` only those of the buffers that other ops of the step read as well. Parameters that the
-/// step's optimizer updates are left out, because no caller restores their state before the updates.
+/// Returns positions in BoundModel::bound. With `all_written`: the positions of all tensors that the step
+/// writes to. With `what_ops_read`: only those of the written tensors that other ops of the step use, too.
+/// Parameters that the step's optimizer updates are left out, because no caller restores their state before
+/// the updates.
 std::set<std::size_t> written_by(const BoundModel& model, Snapshot::Of of) {
     std::set<TensorId> tensors;
     for (const BufferUpdate& update : model.tape.updates) tensors.insert(update.buffer);

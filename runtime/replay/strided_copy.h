@@ -5,8 +5,8 @@
 
 namespace rematlas {
 
-/// Returns a view with one element along each axis of stride 0, as an expanded tensor has. A kernel that
-/// writes to the view then writes to each address of the expanded tensor once.
+/// An expanded tensor has axes of stride 0, along which all elements share one address. Returns a view that
+/// keeps one element along each of these axes. A kernel that writes to the view writes to each address once.
 at::Tensor once_each(const at::Tensor& tensor);
 
 /// Returns a copy with the same strides, in its own memory.

@@ -98,7 +98,8 @@ const TwinDevice host_device{
     .handed_over = [](const at::Tensor& made,
                       c10::Device device) { return tensor_on(relabelled(made.storage(), device), made); }};
 
-/// The arguments of one call and their twins. Two twins share a storage if their arguments do.
+/// The tensors among the arguments of one call, each with its twin. The twin is a tensor of the twin device
+/// that stands for the argument. Two twins share a storage if their arguments do.
 class Twins {
   public:
     explicit Twins(const TwinDevice& where) : where_(where) {}

@@ -68,12 +68,13 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
                                                        std::vector<at::Tensor> states = {});
 
     /// Runs the forward. `tensors` are in the order of Tape::bindings. `measured`: whether to measure the
-    /// peak even if measuring changes statistics that the caller sees; if it changes none
+    /// peak even if measuring changes statistics that the caller sees. If measuring changes none
     /// (DeviceRuntime::measures_unseen), the peak is always measured. The first step begins only if the
     /// device has enough memory. Fails with `ErrorKind::negative` if the program's course has changed; then
     /// nothing has happened, and the original has to run. Also fails if tensors do not fit, or if a kernel
-    /// throws an exception. When Python raises an exception (Ctrl-C), the forward ends at its next op, and
-    /// so does a backward without updates; the exception is thrown as Python's own.
+    /// throws an exception. If Python raises an exception meanwhile (Ctrl-C), the forward ends at its next
+    /// op. A backward likewise ends at its next op if the plan has no ops of the optimizer. The caller sees
+    /// Python's own exception.
     Result<PlannedForward> forward(const std::vector<at::Tensor>& tensors,
                                    const std::vector<at::Tensor>& inputs, bool arena, bool measured,
                                    OriginalForward original);

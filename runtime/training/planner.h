@@ -31,7 +31,7 @@ struct PlanAnswer {
     Bytes budget;         ///< budget of the step
     Bytes beside;         ///< bytes of tensors that live beside the step
     Bytes others;         ///< bytes that the other open frames hold while one frame runs
-    StepBytes step = {};  ///< bytes to which a budget in shares refers, with all frames open
+    StepBytes step = {};  ///< bytes of which a budget such as 60% is a share, with all frames open
     double seconds = 0;
 };
 

@@ -257,8 +257,8 @@ class Scheduler {
                                                 ///< repetition
     IdVector<TensorId, State> state_;
     IdVector<OpId, std::uint8_t> ran_;
-    std::array<Clock, copy_queue_count>
-        known_;  ///< by queue: positions that all queues have reached before the queue's next work begins
+    /// By queue: the position that each queue is known to have reached when this queue's next work begins.
+    std::array<Clock, copy_queue_count> known_;
     std::vector<Work> works_;
     QueueOrders* orders_ = nullptr;
     std::int64_t base_ = 0;

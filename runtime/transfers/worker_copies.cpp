@@ -77,7 +77,8 @@ class WorkerCopies final : public CopyQueues {
     struct Moment {
         bool reached = false;
     };
-    /// A piece of work: a copy, an op, a moment that the job reaches, or a moment that it waits for.
+    /// A piece of work. It makes a copy, runs an op, marks a moment as reached, or waits until a moment is
+    /// reached.
     struct Job {
         void* to = nullptr;
         const void* from = nullptr;

@@ -45,7 +45,8 @@ COMMANDS = (
     *("viz/paint", "viz/report"),
 )
 
-PLACES_OF_ERRORS = {"app/cli/serve/request_gate.cpp": "RefusedRequest{"}  # the construct around its errors
+# For each of these files: the construct in which its error messages stand. In other files it is `Error{`.
+PLACES_OF_ERRORS = {"app/cli/serve/request_gate.cpp": "RefusedRequest{"}
 WHOLE_FILES = ("app/cli/infeasible_answer.cpp", "core/pins/pinned_ops.cpp")  # every literal counts
 
 # Texts that are not refusals: they report a result, or name a part of a table, a file or an interface. The

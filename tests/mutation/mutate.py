@@ -327,8 +327,8 @@ def limited_to(seconds: float):
 
 
 def copy_tree(source: Path, copy: Path):
-    """Makes `copy` equal to the copied part of `source`. Equal files keep their times, so they are not built
-    again."""
+    """Updates `copy` from `source`. Afterwards, the files and folders in COPIED are equal in both. Files of
+    `copy` that were equal before keep their times, so they are not built again."""
     kept = set()
     for name in COPIED:
         root = source / name

@@ -16,10 +16,11 @@ struct CopyingOptions {
     std::uint64_t seed = 1;
 };
 
-/// Adds links to the graph. On these links, copying all tensors once takes a few times as long as the ops.
-/// Makes a schedule that runs every op once and offloads tensors: it contains each trip that the checker
-/// accepts, at random moments between two uses of the tensor. The schedule's predicted numbers are the
-/// checker's.
+/// Makes a schedule that runs every op once, and in which tensors leave the device. The largest tensors are
+/// tried one after the other. For each of them, tries a trip to the host and back at random moments between
+/// two uses of the tensor, and keeps the trip if the checker accepts it. The schedule's predicted numbers are
+/// the checker's. Replaces the times of the graph's ops, and its links. Copying all tensors to the host once
+/// then takes about three times as long as the ops.
 Plan copying_plan(const Graph& graph, const CopyingOptions& options = {});
 
 /// Returns how many copies start in the schedule.

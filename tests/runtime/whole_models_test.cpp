@@ -1,5 +1,5 @@
-// Trains every model of the table of resources/models/whole_models.py, traced and scripted, by schedules, and
-// compares it with the original bit by bit and byte by byte.
+// Trains every model of resources/models/whole_models.py by schedules, both traced and scripted. Every bit of
+// the values must be as in the original, and the peak must be the predicted one to the byte.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

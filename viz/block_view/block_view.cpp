@@ -378,9 +378,10 @@ LayoutRequest layout_request(const BlockView& view, std::span<const Size> item_s
         request.clusters.push_back({view.clusters[i].parent, title_sizes[i], view.clusters[i].twin});
     // A saved tensor is often read far from the op that made it. If the edge of such a tensor restricted the
     // heights of its two ends, an early use would shift all other items. So the edge gets the role `free`,
-    // except in two cases. The edge of a pair keeps the pair at the same height. If the reader is the right
-    // item of no pair and has no edge of role `up`, the edge keeps the role `rung`, so that the reader is
-    // never above the maker.
+    // with two exceptions:
+    // - An edge between the two items of a pair keeps its role, so that the pair stays at one height.
+    // - If the reader is the right-hand item of no pair and no edge of role `up` starts or ends at it, the
+    //   edge keeps the role `rung`, so that the reader is never above the maker.
     std::set<std::pair<int, int>> unmet;
     std::vector<char> held(view.items.size(), 0);
     for (const LayoutPair& pair : view.pairs) {

@@ -19,8 +19,8 @@ struct UnitMember {
     int first_item = 0;  ///< the item itself, or the first item in the box; members are sorted by it
 };
 
-/// A frame with its twin beside it, a single frame, or the sheet: the first unit, which contains the whole
-/// drawing.
+/// A frame with its twin beside it, a single frame, or the sheet. The sheet is the first unit, and contains
+/// the whole drawing.
 struct LayoutUnit {
     std::array<int, 2> clusters{-1, -1};  ///< left and right frame; -1: none
     int parent = -1;

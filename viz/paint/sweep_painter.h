@@ -61,8 +61,9 @@ SweepRange whole_range(const SweepScene& scene);
 
 SweepPlaces places_of(const SweepScene& scene, const TextRuler& ruler);
 
-/// Returns the schedules that were found and are in the plot, in the order of the sweep. Slower schedules,
-/// which would be above the plot, have their markers at its upper edge.
+/// Returns a marker for each schedule that was found and whose peak is in the plot's range of bytes. The
+/// markers are in the order of the sweep. A schedule that is too slow for the plot has its marker at the
+/// plot's upper edge. Schedules below the plot have no markers.
 std::vector<SweepMarker> sweep_markers(const SweepScene& scene, const TextRuler& ruler);
 
 void paint_sweep(Canvas& canvas, const SweepScene& scene);

@@ -1,8 +1,11 @@
-"""Prints one JSON object. The object says which functions of a model's file can be captured, which of the
-packages that captures need this Python has, and which GPUs this machine has. Nothing in the file is run.
+"""Prints one JSON object. It says which functions of a Python file can be captured, which GPUs this machine
+has, and which versions of torch and rematlas are installed in this Python. Nothing in the file is run.
 
     python3 python_survey.py FILE.py            # or:  package.module FOLDER
-    python3 python_survey.py --file MODEL.pt    # the file's ends, and the file with its inputs
+    python3 python_survey.py --file MODEL.pt
+
+With --file, no functions are listed. Instead, the object has the first and the last mebibyte of the model's
+file, and the text of the JSON file beside it that describes the model's inputs.
 """
 
 import ast

@@ -37,8 +37,8 @@ class LifetimeRows {
     const QStringList& parts() const { return parts_; }
 
     /// Returns the bars, and the sum of the bytes of the tensors without a bar. The bytes of the bars and
-    /// this sum add up to all bytes of the question's part, or to `Alive::total` if the question is about all
-    /// parts. Cost: linear in the lifetimes.
+    /// this sum add up to all bytes of the part that `question` names. If it names no part, they add up to
+    /// `Alive::total`. Cost: linear in the lifetimes.
     LifetimeBars at(const LifetimeQuestion& question) const;
 
   private:

@@ -34,7 +34,7 @@ struct CopyGraph {
     std::vector<std::int32_t> real = {};  ///< its tensor in the problem; for a version, the resident
     std::vector<std::uint8_t> may_leave = {};
     std::vector<std::uint8_t> starts_on_host = {};  ///< whether the host has a copy at the start
-    /// Whether the tensor stays on the host after a gap that reaches the end of the step.
+    /// Whether the tensor stays on the host if it is away at the end of the step.
     std::vector<std::uint8_t> ends_on_host = {};
 
     // The first and the last version of a resident that may be offloaded or is updated. The two may be the
@@ -75,23 +75,24 @@ CopyGraph copy_graph(const Problem& problem, Bytes budget, const UpdateChoice& o
 /// run as soon as the tensors that they read and update are ready, because this frees much memory.
 RunSequence with_early_updates(const Problem& problem, const CopyGraph& graph, const RunSequence& runs);
 
-/// A run sequence with the gaps in which tensors are away from the device.
+/// A run sequence, and the times in which tensors are away. Such a time is called an absence.
 struct CopyState {
     RunSequence runs;  ///< ops of the CopyGraph
-    /// For each gap: its tensor, and the index of the run that ends the gap. An index equal to `runs.size()`
-    /// means the end of the step.
+    /// For each absence: the tensor, and the index of the run that ends the absence. An index equal to
+    /// `runs.size()` means the end of the step.
     std::vector<std::pair<std::int32_t, std::int32_t>> aways;
 };
 
-/// Returns the runs of `with_early_updates`, with the gaps that updates on the host need.
+/// Returns the runs of `with_early_updates`, with the absences that updates on the host need.
 CopyState start_of(const Problem& problem, const CopyGraph& graph, const RunSequence& runs);
 
-/// Returns the runs of a schedule of the problem, with all gaps of the schedule and the gaps that updates on
-/// the host need. A resident that the schedule copies lives on the host, whatever home it has in the
-/// schedule. The graph, not the schedule, decides which ops run on the host.
+/// Returns the runs of a schedule of the problem, with the times in which the schedule keeps tensors away
+/// from the device. Adds the absences that updates on the host need. In the result, a resident that the
+/// schedule copies has its home on the host, even if it has its home on the device in the schedule. The
+/// graph, not the schedule, decides which ops run on the host.
 CopyState start_of(const Problem& problem, const CopyGraph& graph, std::span<const Step> steps);
 
-/// Returns `state` as a state of `graph`, with all gaps of `state` and the gaps that updates on the host
+/// Returns `state` as a state of `graph`, with all absences of `state` and those that updates on the host
 /// need. `state` must belong to `other`, a graph of the same problem in which no residents may be offloaded.
 CopyState start_of(const Problem& problem, const CopyGraph& graph, const CopyGraph& other,
                    const CopyState& state);

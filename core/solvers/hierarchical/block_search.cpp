@@ -27,8 +27,9 @@ class BlockSearch {
     /// Returns the best sequence for the limits. The search starts from the option in `known` that exceeds
     /// the limits by the fewest bytes.
     BlockOption solve(std::int64_t saved, std::int64_t peak, const std::vector<BlockOption>& known) {
-        // The workspace of `outside` takes the bytes that the limits leave free. So a schedule that saves
-        // more than `saved` bytes exceeds the limit on the peak.
+        // While `outside` runs, the step holds `beside_` bytes, the saved bytes, and the workspace of
+        // `outside`. If `saved` bytes are saved, this workspace takes all bytes that remain below the limit
+        // `peak`. So a schedule that saves more than `saved` bytes exceeds the limit.
         flat_.workspace[block_.outside] = std::max<std::int64_t>(0, peak - beside_ - saved);
         const auto excess = [&](const BlockOption& o) {
             return std::max<std::int64_t>(0, o.saved - saved) +

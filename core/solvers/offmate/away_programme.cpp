@@ -71,7 +71,8 @@ void AwayProgramme::add_made() {
     for (auto& [key, gaps] : alike) {
         const auto& [begin, end, stays_away, forced] = key;
         const MilpSum bytes = bytes_of(add_item(std::move(gaps)));
-        // A tensor that an op on the host makes need not be copied to the host.
+        // If `forced`, an op on the host makes or changes the tensor. Then the tensor need not be copied to
+        // the host.
         const int returns = stays_away ? stages() : std::max(end, begin + 1);
         flows_.push_back(
             {.bytes = bytes, .leaves = begin, .returns = returns, .out = !forced, .in = !stays_away});

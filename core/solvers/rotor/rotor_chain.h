@@ -60,7 +60,7 @@ struct RotorChain {
 class ChainRuns {
   public:
     explicit ChainRuns(const RotorChain& chain) : chain_(chain), visited_(chain.stages.size(), false) {}
-    /// `ops` must be one of the lists of the stage or of its ways.
+    /// `ops` must be a list of ops in the RotorStage of this stage, or in one of its `ways` (see RotorWay).
     void forward(int stage, const std::vector<std::int32_t>& ops);
     void backward(int stage, std::size_t way = 0);
     RunSequence take() { return std::move(runs_); }

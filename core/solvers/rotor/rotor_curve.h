@@ -60,9 +60,11 @@ class RotorCurve final : public Solver {
 
   private:
     std::string_view name_;
-    std::int64_t full_;                  ///< peak without reruns
-    std::unique_ptr<RotorLevel> level_;  ///< the level that answers; null if the graph is no chain
-    bool whole_ = false;                 ///< whether `level_` is the filled level of the last chain
+    std::int64_t full_;  ///< peak without reruns
+    /// The chain that answers, with its table: the last chain whose table was filled in time. If no table was
+    /// filled, the first chain. Null if the graph is no chain.
+    std::unique_ptr<RotorLevel> level_;
+    bool whole_ = false;  ///< whether the table of the last chain was filled in time
 };
 
 /// A solver whose `up_to` fills a table. Its `solve` also fills a table, for one budget. The time limit

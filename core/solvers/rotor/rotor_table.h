@@ -145,7 +145,8 @@ class RotorTable {
     EqualParts parts_;
     std::int64_t splits_ = 0;
     bool exhaustive_;
-    std::size_t exact_ = 0;                     ///< steps at the beginning of a list that are all kept
+    std::size_t exact_ = 0;                     ///< number of steps at the beginning of each list that are
+                                                ///< kept even if they gain little; see `thinned`
     std::int64_t fineness_;                     ///< the larger this number, the less a later step must gain;
                                                 ///< see `thinned`
     std::vector<std::int64_t> left_before_{0};  ///< by stage: bytes that the groups of earlier stages leave

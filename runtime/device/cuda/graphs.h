@@ -12,9 +12,10 @@
 
 namespace rematlas {
 
-/// Reserves memory for the seeds and offsets of captured graphs. When libtorch captures a graph, it may make
-/// a pair of tensors for them. Until libtorch has made all pairs, tensors of this class take the pairs'
-/// bytes. So a step takes the same memory with and without graphs.
+/// Reserves memory for the tensors from which captured graphs read the state of the random number generator.
+/// When libtorch captures a graph, it may make a pair of such tensors: a seed and an offset. Until libtorch
+/// has made all pairs, an object of this class holds placeholder tensors of the same size. So a step takes
+/// the same memory with and without graphs.
 class PlaceOfGenerator {
   public:
     explicit PlaceOfGenerator(c10::Device device) : device_(device) { leave(0); }

@@ -20,8 +20,8 @@ void stand_before_allocator(std::int64_t granularity, const StepMemoryCalls& cal
 /// installed. An arena must be used on the stream that was current when its memory was reserved.
 ArenaMemory device_arena_memory(int device);
 
-/// Resets a peak of allocated bytes that only Rematlas uses; peaks in the statistics that the process reads
-/// do not change.
+/// Resets Rematlas' own peak of allocated bytes, which `measured_peak` returns. The peaks in the statistics
+/// that the process reads do not change.
 void reset_measured_peak(int device);
 LooseBlocks large_blocks(int device);    ///< does not set `slack`
 std::int64_t measured_peak(int device);  ///< peak in bytes since `reset_measured_peak`

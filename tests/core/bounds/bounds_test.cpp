@@ -18,9 +18,10 @@ namespace {
 /// Measures how near the bounds are to the optimum: 0 if a bound counts only one run of each required op, 1
 /// if it is the optimum. The limits in the tests are only a little below the values of today.
 struct Proven {
-    int cases = 0;     ///< budgets at which the optimum reruns some op
-    double share = 0;  ///< sum over the cases of (bound - required) / (optimum - required), as times;
-                       ///< `required` is the time of one run of each required op
+    int cases = 0;  ///< budgets at which the optimum reruns some op
+    /// Sum over the cases of (bound - required) / (optimum - required). All three are times. `required` is
+    /// the time of one run of each required op.
+    double share = 0;
     double mean() const { return cases == 0 ? 0 : share / cases; }
 };
 

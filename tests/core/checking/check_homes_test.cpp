@@ -306,7 +306,8 @@ TEST_F(HostHomes, where_no_two_steps_are_alike_the_time_is_the_mean_of_64) {
     schedule.homes = {.on_host = {w1, w2}, .stays = {w1, w2}, .cyclic = true};
     schedule.steps = {Step::run(OpId(0)), Step::offload(w1), Step::run(OpId(1)),
                       Step::run(OpId(2)), Step::offload(w2), Step::run(OpId(3))};
-    // The 64th step ends at 64000 ns, and its last copy ends 164 ns later.
+    // The checker plays 64 steps. The last one ends at 64000 ns, and its last copy ends at 64164 ns. The
+    // mean is 64164 ns / 64, rounded up.
     const CheckReport report = check(graph, schedule);
     ASSERT_TRUE(report.ok()) << report.violations.front();
     EXPECT_EQ(report.time, Nanoseconds(1003));

@@ -33,7 +33,9 @@ TEXT = """
         torch.manual_seed(1)
         losses = []
         for step in range(STEPS):
-            if step == 1:  # the first is recorded for its arena, and blocks of the allocator may be larger than what lies there
+            # The peak does not include the first step. This step has no arena yet, and takes its memory in
+            # blocks of the allocator, which may be larger than the tensors in them.
+            if step == 1:
                 torch.cuda.reset_peak_memory_stats(device)
             for part in range(MICRO):
                 given, target = texts(step * MICRO + part)

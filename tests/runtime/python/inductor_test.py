@@ -327,8 +327,9 @@ class Words(unittest.TestCase):
 
 
 class Sizes:
-    """The sizes of the buffers in generated code that a test writes by hand. Each buffer has a hundred bytes.
-    The kernels that make the buffers in `with_workspace` have a workspace of seven bytes."""
+    """The sizes of the buffers in code that a test writes by hand, in the form of generated code. Each buffer
+    has a hundred bytes. The kernels that make the buffers in `with_workspace` have a workspace of seven
+    bytes."""
 
     with_workspace = ()
     not_measured = ()

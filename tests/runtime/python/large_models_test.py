@@ -99,8 +99,8 @@ NEAR = 0.0005
 
 
 class Step(NamedTuple):
-    """The bytes of a step according to its graph and according to the count. `residents` and
-    `counted_residents` have bytes by kind."""
+    """The bytes of a step according to its graph, and as this test counts them without a graph. The counts
+    are `counted_residents` and `counted_peak`. `residents` and `counted_residents` have bytes by kind."""
 
     residents: dict
     counted_residents: dict

@@ -23,7 +23,8 @@ def pages(kind):
 
 
 class Model(nn.Module):
-    # The loss is its own: what the caller computes between forward and backward comes beside the reserved memory.
+    # The module computes its loss itself. If the caller computed the loss between forward and backward, the
+    # loss would take memory in addition to the memory that the plan reserves.
     def __init__(self, layers):
         super().__init__()
         self.layers = nn.Sequential(*layers)
@@ -50,8 +51,12 @@ def train(module, rows):
 
 
 rows = [int(count) for count in sys.argv[2].split(",")]
-list(train(build(1), rows[:2]))  # what libtorch sets up once, buffers of its kernels included
-ctypes.CDLL(None).malloc_trim(0)  # what plain training leaves in the heap is no part of this
+# libtorch allocates some memory only once, for example buffers of its kernels. This short training without a
+# plan makes it do so before the memory is measured.
+list(train(build(1), rows[:2]))
+# The training has left free memory in the heap. This call returns it to the system, so that the measurement
+# does not include it.
+ctypes.CDLL(None).malloc_trim(0)
 before, files, counted = pages("VmRSS"), pages("RssFile"), torch.ops.rematlas.counted_bytes()
 module = rematlas.apply(build(12), sys.argv[1], time_limit=0.3)
 for most, of_files, peak in train(module, rows):

@@ -36,9 +36,14 @@ class Assignments:
         ]
 
     def is_left(self, values, name) -> bool:
-        """Says whether the forward may have set the value that the attribute now has. Returns False if there
-        is no value; if no submodule had the dictionary before; if the value was there before and is a result
-        of ops; or if it is a container that was there before with the same tensors."""
+        """Says whether the forward may have set the present value of an attribute. `values`: the dictionary
+        that has the attribute. `name`: the attribute's name. Returns False in four cases:
+
+        - The attribute has no value.
+        - No submodule had this dictionary before the forward.
+        - The value is a tensor with a `grad_fn` that was there before the forward.
+        - The value is a container that was there before the forward, with the same tensors.
+        """
         if id(values) not in self.before or name not in values:
             return False
         found = self.before[id(values)][1].get(name)

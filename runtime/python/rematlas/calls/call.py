@@ -35,9 +35,10 @@ class Call:
             return message(error)
 
     def given_for(self, tensors, given) -> list:
-        """Returns the list `tensors`. In it, each tensor of `inputs` is replaced by the tensor at the same
-        place of `given`, the tensors that `run` was given. This is needed for outputs of `run`: if the
-        forward returns a container of the caller, `run` puts the caller's tensors back into it."""
+        """Returns a copy of the list `tensors`. In the copy, each tensor of `inputs` is replaced by the
+        tensor at the same place in `given`. `given`: the tensors that `run` was called with. This is needed
+        for outputs of `run`: if the forward returns a container of the caller, `run` puts the caller's
+        tensors back into it."""
         places = {id(own): other for own, other in zip(self.inputs, given)}
         return [places.get(id(tensor), tensor) for tensor in tensors]
 

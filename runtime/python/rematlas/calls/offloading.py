@@ -148,8 +148,8 @@ def in_force() -> list:
 
 
 def first_unknown():
-    """Returns the pair of hooks nearest to the top that may do more than move tensors; None if there is
-    none."""
+    """Returns the topmost pair on the stack of saved-tensor hooks that is not known to only move tensors;
+    None if there is none."""
     if top() is None:
         return None
     return next((hooks for hooks in reversed(in_force()) if kind_of(hooks) is None), None)

@@ -176,8 +176,9 @@ class Step:
 
     @contextlib.contextmanager
     def on_rank(self, call):
-        """A context with the divided model on the card, and the memo of copy.deepcopy with which the model
-        was copied."""
+        """A context in which the model is divided among the ranks and is on the card. Yields the divided
+        model, and the memo that copy.deepcopy used when it copied the model. A model that is already divided
+        is not copied, and its memo is empty."""
         if self.is_divided:
             put_on_card(self.model, self.card)
             yield self.model, {}

@@ -118,7 +118,8 @@ class LastStep:
 
     @classmethod
     def of(cls, text: str) -> "LastStep | None":
-        """Reads the compiled part's text. Returns None for a plan that is not bound."""
+        """Parses the text that the C++ library returns about the last step of a plan. Returns None if the
+        plan is not bound to a module."""
         told = json.loads(text)
         return cls(**told) if told else None
 

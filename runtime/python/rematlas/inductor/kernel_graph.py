@@ -116,9 +116,10 @@ class _Builder:
 
     def follows_from_one(self, node: Node) -> bool:
         """Says whether a fused node is computed from a single tensor in memory that is not larger than the
-        node itself. Small tensors do not count. If so, each kernel that reads the node computes it again,
-        because saving the node for backward is no better than saving that tensor. Returns False if the
-        node's kernel computes more than MOST_INLINED nodes, or random numbers, which are drawn only once."""
+        node itself. Small tensors are ignored (see SMALL). Each kernel that reads such a node computes it
+        again, because saving the node for backward is no better than saving that tensor. Returns False if the
+        node's kernel computes more than MOST_INLINED nodes, or if it computes random numbers, because they
+        must be drawn only once."""
         kernel = self.kernel(node)
         size = bytes_of(node)
         large = [bytes_of(read) for read in kernel.reads if SMALL * bytes_of(read) > size]

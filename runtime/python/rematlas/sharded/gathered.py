@@ -190,8 +190,8 @@ class GroupInStep:
             attributes.set_back()
 
     def gathered_again(self) -> list:
-        """Returns the wholes in the backward. The first call gathers the wholes, and keeps them until the
-        gradients of the group are reduced."""
+        """Returns the gathered parameters (wholes) for the backward. The first call gathers them. They are
+        kept until the gradients of the group are reduced."""
         if self.again is None:
             with torch.enable_grad():  # so a recording sees the ops as reruns of the forward's ops
                 self.again = self.gather(self.detached_shards())

@@ -53,9 +53,9 @@ class Gradients:
         self.known = WeakTensorKeyDictionary()  # (spec, size of the part) by parameter
 
     def note(self, parameter, spec, size) -> bool:
-        """Notes the spec of a gradient, and the size of its part. Returns whether a Part of the parameter
-        already accepts such a gradient. Raises RuntimeError if the gradient had other placements in an
-        earlier step."""
+        """Notes the spec of a parameter's gradient, and the size of the gradient's part on this rank. Returns
+        whether this size was expected before the call. Raises RuntimeError if the gradient had other
+        placements in an earlier step."""
         was_expected = size == self.size_of(parameter)
         known, _ = self.known.setdefault(parameter, (spec, size))
         if known.placements != spec.placements:

@@ -103,7 +103,9 @@ class Endings:
         return (None, why) if why else (step_plan.endings[role], "")
 
     def start(self, context, step_plan, role, groups, fixed) -> Ending:
-        """Starts to plan the ending for the role. Raises NoEnding."""
+        """Starts to plan the ending (see the top of this file) for a role. The role says whether the ending
+        updates parameters or adds gradients to sums. Drops an earlier ending for the role. Raises NoEnding if
+        the ending cannot be planned."""
         step_plan.endings.pop(role, None)
         others = self.other_bytes(context, role)
         try:
@@ -145,9 +147,9 @@ class Endings:
         )
 
     def plan_directly(self, context, step_plan):
-        """Plans the endings of a kind of call, and waits for the plans. If all endings have plans, all steps
-        of this kind run by them from now on. Returns the planner's answer, and the reason if some ending has
-        no plan (else an empty text)."""
+        """Plans the endings of a kind of call for all roles, and waits for the plans. If all endings have
+        plans, all steps of this kind use these plans from now on. Returns the planner's answer, and the
+        reason if some ending has no plan (else an empty text)."""
         groups, fixed = self.rule.groups(context.parameters())
         roles = self.rule.roles()
         for role in roles:

@@ -40,8 +40,8 @@ void expect_right(const Graph& graph, const FlatGraph& flat, const Lifetimes& li
 }
 
 /// Tests two sets of offloaded tensors at each budget: `mend` chooses one of them, and the integer program
-/// chooses the other. The largest budget is the peak if as few tensors as possible leave the device. The
-/// smallest is one that no set can keep.
+/// chooses the other. The largest budget is the peak that remains when as few tensors as possible leave the
+/// device. The budgets then fall until `mend` finds no set that keeps the budget.
 void expect_right_at_all_budgets(const Graph& graph, Offload what, bool host_ops, Written& written) {
     const FlatGraph flat = flatten(graph);
     ASSERT_TRUE(optimizer_is_last(graph, flat));

@@ -1,5 +1,5 @@
-// Tests properties of OffMate: the checker accepts its answers, whatever may be copied, and no answer is
-// worse than an answer without copies.
+// Tests properties of OffMate. For each choice of what may be copied, the checker accepts its answers. With
+// copies, no answer is worse than the answer of Rockmate, which makes no copies.
 #include "core/solvers/offmate/offmate.h"
 
 #include <gtest/gtest.h>
