@@ -43,7 +43,7 @@ class Model(nn.Module):
         self.layers = nn.Sequential(
             *(
                 layer
-                for _ in range(4)
+                for _ in range(2)
                 for layer in (
                     nn.Linear(WIDTH, 4 * WIDTH),
                     nn.GELU(),

@@ -32,6 +32,7 @@ from rematlas.api import graph_text, of
 from rematlas.cards.absent_device import AbsentDevice
 from rematlas.cards.recorded_step import graph_of_step
 from rematlas.cards.sharding import Precision, divide
+from slow import slow
 
 WIDTH, HEAD, WORDS = 64, 16, 101
 MIXED = {"param_dtype": "bf16", "reduce_dtype": "f32"}
@@ -169,12 +170,14 @@ class SameAsProcesses(unittest.TestCase):
     def test_shards_of_a_model_of_transformers_in_mixed_precision(self):
         self.expect_same(llama, {"fsdp": 2}, **MIXED)
 
+    @slow
     def test_replicas_of_shards(self):
         self.expect_same(gpt, {"dp": 2, "fsdp": 2})
 
     def test_tensors(self):
         self.expect_same(llama, {"tp": 2})
 
+    @slow
     def test_shards_of_tensors(self):
         self.expect_same(llama, {"fsdp": 2, "tp": 2})
 
@@ -405,6 +408,7 @@ class Commands(unittest.TestCase):
         command = [sys.executable, "-m", "rematlas", *given]
         return subprocess.run(command, capture_output=True, text=True)
 
+    @slow
     def test_capture(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "x.graph.json"

@@ -14,6 +14,7 @@ import direct_group  # noqa: F401  (registers the backend "direct")
 import rematlas
 from dtensors_test import TIMEOUT, Case, SeveralProcesses, run_until_error, train
 from parallel_test import free_port
+from slow import slow
 
 
 def graph_of(model) -> dict:
@@ -68,6 +69,7 @@ class CollectivesBesideCompute(SeveralProcesses):
             self.assertEqual(names, {"all_gather_into_tensor", "reduce_scatter_tensor"})
             self.assertEqual({queue for _, queue in found["queues"]}, {"default_pg"})
 
+    @slow
     def test_the_others_end_with_an_error_when_a_rank_has_ended(self):
         self.expect_errors(run_direct_until_error, Case(words=104, backend="direct", dies_at=9))
 

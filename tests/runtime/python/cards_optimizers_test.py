@@ -19,6 +19,7 @@ from rematlas.cards.absent_device import AbsentDevice
 from rematlas.cards.optimizer_copies import named_in
 from rematlas.cards.optimizers import OF_TORCH, OF_TORCHAO, Chosen, options_of
 from rematlas.cards.recorded_step import graph_of_step
+from slow import slow
 from updated_models import (
     FEW_BYTES,
     UPDATE,
@@ -385,6 +386,7 @@ class Plans(unittest.TestCase):
         done = command("fits", "updated_models:halves", "--cards", "h100", *ends, cwd=here)
         self.assertRegex(done.stdout, "Optimizer: adamw on lists of parameters")
 
+    @slow
     def test_of_steps_that_run_have_fused_updates_alone(self):
         here = pathlib.Path(__file__).parent
         for words, why in (

@@ -21,6 +21,7 @@ from rematlas.cards import fits
 from rematlas.cards.absent_device import AbsentDevice
 from rematlas.cards.recorded_step import graph_of_step
 from rematlas_command.builds import minor_of
+from slow import slow
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "resources" / "models"))
@@ -432,6 +433,7 @@ class Fits(unittest.TestCase):
 
 
 class Commands(unittest.TestCase):
+    @slow
     def test_maxbatch_takes_a_function(self):
         here = pathlib.Path(__file__).parent
         environment = os.environ | {"REMATLAS_PYTHON": sys.executable}
@@ -529,6 +531,7 @@ class Commands(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "laptop"):
                 rematlas.plan(model, args, "50%", host_profile="laptop", **how)
 
+    @slow
     def test_capture_refuses_in_one_line(self):
         for words, why in (
             (("--device", "meta"), "--device-profile is missing"),

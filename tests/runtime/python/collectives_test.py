@@ -18,6 +18,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import rematlas
 from parallel_test import free_port
+from slow import slow
 
 WIDTH, ROWS, BLOCKS, STEPS = 32, 256, 3, 14
 collectives = torch.ops._c10d_functional
@@ -338,6 +339,7 @@ class SeveralProcesses(unittest.TestCase):
     def test_rows_and_columns_of_a_mesh(self):
         self.expect_planned(MeshBlock, ranks=4)
 
+    @slow
     def test_ranks_that_come_at_other_times(self):
         for attempt in range(2):
             first, second = self.outcomes(ShardedBlock, is_disturbed=True)
@@ -366,6 +368,7 @@ class SeveralProcesses(unittest.TestCase):
         replayed = self.expect_planned(ShardedBlock, rows=fewer_rows_on_rank_1_at_times)
         self.assertLess(replayed, STEPS - 4)
 
+    @slow
     def test_a_rank_that_cannot_use_its_plan_for_once_is_waited_for(self):
         for call in (called_in_eval_on_rank_1_once, watched_on_rank_1_once, tried_again_on_rank_1_once):
             with self.subTest(call.__name__):
@@ -377,6 +380,7 @@ class SeveralProcesses(unittest.TestCase):
         for rank in (0, 1):  # the rank that makes the plan, and the other rank
             self.expect_planned(ShardedBlock, waits=(rank,))
 
+    @slow
     def test_a_rank_without_room_to_compare_its_plan(self):
         in_bytes = {"budget": BUDGET, "unplanned": "original"}
         # Four steps are recorded or compared.
@@ -384,6 +388,7 @@ class SeveralProcesses(unittest.TestCase):
         replayed = self.expect_planned(ShardedBlock, call=called_beside_ballast_of_rank_1, **in_bytes)
         self.assertEqual(replayed, STEPS - 2)
 
+    @slow
     def test_a_rank_whose_first_forwards_are_in_eval_mode(self):
         states = self.outcomes(ShardedBlock, call=called_in_eval_on_rank_1_at_first)
         self.assertEqual([state for state, *_ in states], ["planned", "planned"], states)

@@ -6,6 +6,7 @@ Each case runs in its own process; this process does not touch the device."""
 import unittest
 
 from cuda_process_test import ProcessCase
+from slow import slow
 
 TEXT = """
     import sys
@@ -103,6 +104,7 @@ class HostWeights(ProcessCase):
     def test_a_gpt_with_accumulation_and_clipping(self):
         self.train_within_a_tenth(("seeded:3",), MICRO="2", CLIP="0.5")
 
+    @slow
     def test_a_gpt_whose_loss_is_scaled(self):
         self.train_within_a_tenth(("lazy",), MICRO="2", CLIP="0.5", SCALED="1")
 

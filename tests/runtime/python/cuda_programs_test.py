@@ -13,6 +13,8 @@ import unittest.mock
 import torch
 from torch import nn
 
+from slow import slow
+
 MODELS = pathlib.Path(os.environ["REMATLAS_TEST_MODELS"])
 sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "resources" / "models"))
 import export  # noqa: E402
@@ -322,6 +324,7 @@ class OutOfMemory(ProgramCase):
         self.assertRegex(done.stderr, "out of memory")
         return True
 
+    @slow
     def test_at_falling_capacities(self):
         name = "gpt_scripted"
         path, inputs = MODELS / f"{name}.pt", json.loads((MODELS / f"{name}.json").read_text())["inputs"]

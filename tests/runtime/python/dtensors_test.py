@@ -32,6 +32,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import rematlas
 from parallel_test import free_port
+from slow import slow
 
 WIDTH, HEAD, BATCH, LENGTH, BLOCKS = 64, 16, 4, 16, 3
 TIMEOUT = datetime.timedelta(minutes=5)  # timeout of collectives
@@ -393,6 +394,7 @@ class Parameters(SeveralProcesses):
     def test_shards_of_blocks_and_root(self):
         self.expect_planned(clip=0.5, restart=True, steps=18)
 
+    @slow
     def test_times_of_collectives_count_as_much_as_is_asked(self):
         rarely, often = (self.expect_planned(budget="62%", wire_weight=weight) for weight in (1e3, 1e-6))
         self.assertLess(rarely, often)
@@ -402,6 +404,7 @@ class Parameters(SeveralProcesses):
         self.expect_planned(block=LlamaBlock, policy=policy, checkpoints="within")
         self.expect_planned(policy=policy, checkpoints="around", accumulate=2)
 
+    @slow
     def test_gradients_with_other_placements_than_their_parameters(self):
         self.expect_planned(mesh={"tensor": 2}, parallel=SEQUENCES, words=104, clip=0.5, accumulate=2)
 
@@ -411,6 +414,7 @@ class Parameters(SeveralProcesses):
     def test_outputs_that_are_dtensors(self):
         self.expect_planned(mesh={"tensor": 2}, parallel=SEQUENCES, words=104, loss_of_parts=True)
 
+    @slow
     def test_a_mesh_of_shards_and_tensors(self):
         policy = MixedPrecisionPolicy(torch.bfloat16, torch.float32)
         mesh = {"shard": 2, "tensor": 2}
@@ -426,6 +430,7 @@ class Loops(SeveralProcesses):
     def test_tensor_parallelism(self):
         self.expect_planned(block=LlamaBlock, mesh={"tensor": 2}, parallel=SPLIT)
 
+    @slow
     def test_blocks_with_several_calls_and_outputs_with_several_uses(self):
         self.expect_planned(winds=True)
         self.expect_planned(winds=True, checkpoints="within")
@@ -436,6 +441,7 @@ class Loops(SeveralProcesses):
     def test_several_forwards_before_a_backward_run_the_original(self):
         self.expect_refused("several forwards of a module under fully_shard", forwards=2)
 
+    @slow
     def test_budgets_in_bytes_on_ranks_that_come_at_other_times(self):
         for budget in (6_000_000, 3_100_000, 1_000_000):
             found = self.outcomes(Case(budget=budget, is_disturbed=True))
@@ -444,6 +450,7 @@ class Loops(SeveralProcesses):
     def test_sums_of_gradients_that_are_not_reduced_run_the_original(self):
         self.expect_refused("summed before they are reduced", accumulate=2, syncs_each=False)
 
+    @slow
     def test_the_others_end_with_an_error_when_a_rank_has_ended(self):
         for step in (1, 8):  # a step that is recorded, and a step that is planned
             self.expect_errors(run_until_error, Case(dies_at=step))
@@ -452,6 +459,7 @@ class Loops(SeveralProcesses):
         for step in (0, 1, 9):  # before the ranks agree; a step that is recorded; a step that is planned
             self.expect_planned(fails_at=step)
 
+    @slow
     def test_weights_that_change_after_a_forward_that_fails(self):
         self.expect_planned(fails_everywhere_at=1)
 

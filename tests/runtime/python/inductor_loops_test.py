@@ -17,6 +17,7 @@ import rematlas
 from rematlas.inductor import compiled_graph
 from rematlas.inductor.plain_comparison import farthest, rounding_of
 from rematlas.library import ops
+from slow import slow
 
 ROWS, WIDTH = 2048, 32
 ROUNDING = 1e-6
@@ -61,6 +62,7 @@ def trained(compiled, module, count=3):
 
 
 class Loops(inductor_test.Case):
+    @slow
     def test_threads_compile_at_the_same_time(self):
         plain = Layers()
         wanted, _ = trained(torch.compile(plain), plain)
@@ -130,6 +132,7 @@ class Loops(inductor_test.Case):
         self.assertEqual(len(told.output), 1)
         self.assertLess(peaks[-1], 0.9 * whole)
 
+    @slow
     def test_a_step_goes_on_whatever_comes_beside_it(self):
         module = Layers()
         compiled = rematlas.compile(lambda x: module(x).exp(), self.budget_of(1.05))
@@ -182,6 +185,7 @@ class Loops(inductor_test.Case):
         with self.assertRaises(rematlas.Refused):
             farthest("output", rounded, {0: exact}, of_floats)
 
+    @slow
     def test_a_share_of_a_step_with_checkpoints_is_of_that_step(self):
         module = Layers(6, is_checkpointed=True)
         whole = trained(torch.compile(module), module)[1]
@@ -206,6 +210,7 @@ class Loops(inductor_test.Case):
         self.assertLessEqual(peak, budget)
         self.assertTrue(rematlas.status(compiled).graphs[0].schedule_text)
 
+    @slow
     def test_later_cuts_have_the_options_of_the_caller(self):
         module, seen = nn.Sequential(*(inductor_test.Block(0.1) for _ in range(3))), []
         compiled = rematlas.compile(module, "70%", options={"epilogue-fusion": False})

@@ -14,6 +14,7 @@ import inductor_test
 import rematlas
 from rematlas.inductor.save_set import KernelStep, kind_of
 from rematlas.library import ops
+from slow import slow
 
 WIDTH = inductor_test.WIDTH
 
@@ -59,6 +60,7 @@ def trained(compiled, module, x):
 
 
 class Convolutions(inductor_test.Case):
+    @slow
     def test_what_is_said_of_a_step_with_convolutions_is_measured(self):
         x = torch.randn(4, 8, 48, 48, generator=torch.Generator().manual_seed(1))
         plain = images()

@@ -16,6 +16,7 @@ from torch.nn import functional
 
 import rematlas
 from rematlas.inductor.generated_memory import memory_of
+from slow import slow
 
 KERNELS = tempfile.TemporaryDirectory()
 ROWS, WIDTH, LAYERS = 512, 64, 3
@@ -153,6 +154,7 @@ class Budgets(Case):
             self.assertLessEqual(graph.measured_bytes, graph.budget_bytes)
         self.assertLess(found[0][0].budget_bytes, max(graph.plain_bytes for graph in found[0]))
 
+    @slow
     def test_several_graphs_are_refused_with_the_bytes_that_work(self):
         """The step is also refused at its second call, when the memory of eager code between the graphs is
         known."""
@@ -173,6 +175,7 @@ class Budgets(Case):
             self.assertLessEqual(graph.lowered_bytes, least)
             self.assertLessEqual(graph.measured_bytes, least)
 
+    @slow
     def test_a_loss_outside_of_the_graph_counts(self):
         def losses(take):
             for step in range(4):
@@ -252,6 +255,7 @@ class Calls(Case):
         (graph,) = rematlas.status(compiled).graphs
         self.assertLessEqual(graph.measured_bytes, graph.budget_bytes)
 
+    @slow
     def test_a_function_is_compiled_as_a_module_is_and_told_of_from_the_cache(self):
         module = model()
 

@@ -25,6 +25,7 @@ from counted_memory import count, rounded, total
 from rematlas.cards.absent_device import AbsentDevice
 from rematlas.cards.recorded_step import graph_of_step
 from rematlas_command.builds import minor_of
+from slow import slow
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "resources" / "models"))
@@ -207,6 +208,7 @@ class Silent(unittest.TestCase):
 
 
 class LargeModels(Silent):
+    @slow
     def test_hold_for_good_what_a_count_says(self):
         for function in large.MODELS:
             with self.subTest(function.__name__):

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import unittest
 
+from slow import slow
+
 ROWS = 4096
 TRAINING = r"""
 import ctypes
@@ -102,6 +104,7 @@ class Process(unittest.TestCase):
         self.assertEqual(steps[-1][0], len(steps))
         self.expect_within(steps, FREE_IN_MALLOC)
 
+    @slow
     def test_plans_of_several_kinds_of_calls_share_their_memory(self):
         kinds = (ROWS, ROWS - 64, ROWS - 128, ROWS - 192)
         steps = steps_at("260MiB", tuple(rows for rows in kinds for _ in range(4)))

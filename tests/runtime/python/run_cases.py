@@ -1,5 +1,10 @@
 """Runs cases as `python -m unittest` does, and prints the slowest tests. If the cases have not ended after
-15 minutes, the process prints the stack of each thread and fails."""
+15 minutes, the process prints the stack of each thread and fails.
+
+    run_cases.py [--without-slow | --only-slow] CASE ...
+
+A test is slow if its method is marked by @slow (slow.py).
+"""
 
 import faulthandler
 import os
@@ -40,6 +45,34 @@ class TimedRunner(unittest.TextTestRunner):
     resultclass = TimedResult
 
 
+class Loader(unittest.TestLoader):
+    """Loads all tests of the named cases, or only those that are slow or are not."""
+
+    def __init__(self, choice):
+        super().__init__()
+        self.choice = choice
+
+    def loadTestsFromNames(self, names, module=None):
+        tests = list(tests_of(super().loadTestsFromNames(names, module)))
+        if self.choice:
+            tests = [test for test in tests if is_slow(test) == (self.choice == "--only-slow")]
+        if not tests:
+            sys.exit(f"run_cases: {' '.join(names)}: there are no such tests")
+        return self.suiteClass(tests)
+
+
+def tests_of(suite):
+    for part in suite:
+        if isinstance(part, unittest.TestSuite):
+            yield from tests_of(part)
+        else:
+            yield part
+
+
+def is_slow(test) -> bool:
+    return getattr(getattr(test, test._testMethodName), "is_slow", False)
+
+
 def drop_leak_reports() -> None:
     """Sends the stderr of this process and of its children through sed from now on. Sed drops the lines that
     libraries write about leaks when Python ends: they are so many that they hide why a test has failed."""
@@ -53,8 +86,10 @@ def drop_leak_reports() -> None:
 
 
 if __name__ == "__main__":
+    choice = sys.argv.pop(1) if sys.argv[1:2] in (["--without-slow"], ["--only-slow"]) else ""
     if len(sys.argv) == 1:
         sys.exit("run_cases: name the cases to run")
     drop_leak_reports()
     faulthandler.dump_traceback_later(HANGS_AFTER, exit=True)
-    unittest.main(module=None, argv=["unittest", *sys.argv[1:]], testRunner=TimedRunner)
+    arguments = ["unittest", *sys.argv[1:]]
+    unittest.main(module=None, argv=arguments, testRunner=TimedRunner, testLoader=Loader(choice))

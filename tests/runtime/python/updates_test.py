@@ -14,6 +14,7 @@ import updated_models
 from rematlas.api import of
 from rematlas.compiled.memory import other_bytes
 from rematlas.updates.update_rule import Role
+from slow import slow
 
 STEPS = 20
 
@@ -720,6 +721,7 @@ class TheOriginalForOneStep(UpdatesCase):
 class FromOutside(UpdatesCase):
     """A penalty in the loss gives parameters additional gradients, from outside of the module's step."""
 
+    @slow
     def test_in_all_steps_and_from_some_on(self):
         for first in (0, 12):
             for options in ({}, {"accumulate": 2}, {"clip_norm": 1e9}, {"offload": "all", "links": "pcie5"}):
