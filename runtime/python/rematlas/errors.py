@@ -24,9 +24,8 @@ class Infeasible(Refused):
         self.works = works
 
     @classmethod
-    def of(cls, text: str, shortage) -> "Infeasible":
+    def of(cls, text: str, found) -> "Infeasible":
         """Makes the error from a planner's Shortage. `text` says why there is no schedule."""
-        found = shortage
         return cls(
             f"rematlas: {text}", found.needed_bytes, found.proven, found.smallest_found_bytes, found.works
         )

@@ -187,7 +187,7 @@ class GroupInStep:
 
     def set_back(self) -> None:
         for attributes in self.attributes:
-            attributes.set_back()
+            attributes.set(attributes.sharded)
 
     def gathered_again(self) -> list:
         """Returns the wholes in the backward. The first call gathers the wholes, and keeps them until the
