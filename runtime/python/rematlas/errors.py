@@ -1,6 +1,7 @@
 """The errors and warnings that the caller sees."""
 
 import sys
+import warnings
 
 import torch
 
@@ -59,6 +60,11 @@ def caller_level() -> int:
             break
         level, frame = level + 1, frame.f_back
     return level
+
+
+def warn(text: str) -> None:
+    """Warns that training goes on with the original."""
+    warnings.warn(f"rematlas: {text}", RefusedWarning, stacklevel=caller_level())
 
 
 def message(error) -> str:

@@ -1,11 +1,9 @@
 """Lets the original run the steps that no plan runs, with or without online eviction."""
 
-import warnings
-
 import torch
 
 from ..compiled.turns import OWN_KEY, Busy
-from ..errors import RefusedWarning, caller_level, message
+from ..errors import message, warn
 from . import evicting
 from .living import Living
 
@@ -158,19 +156,13 @@ class Fallback:
             self.tell_not_kept(why, how)
 
     def tell_not_kept(self, why, how) -> None:
-        warnings.warn(
-            f"rematlas: online eviction cannot keep the budget: {why}; {how}: give a larger one",
-            RefusedWarning,
-            stacklevel=caller_level(),
-        )
+        warn(f"online eviction cannot keep the budget: {why}; {how}: give a larger one")
 
     def leave_step(self, why) -> None:
         """Warns that this step runs without eviction. Later steps may run under eviction again."""
-        warnings.warn(
-            f"rematlas: online eviction cannot begin: {why}; this step may go beyond the budget: let the"
-            " program's steps take turns, by a lock around each of them where threads take them",
-            RefusedWarning,
-            stacklevel=caller_level(),
+        warn(
+            f"online eviction cannot begin: {why}; this step may go beyond the budget: let the"
+            " program's steps take turns, by a lock around each of them where threads take them"
         )
 
     def end(self) -> None:
