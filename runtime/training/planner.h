@@ -32,7 +32,6 @@ struct PlanAnswer {
     Bytes beside;         ///< bytes of tensors that live beside the step
     Bytes others;         ///< bytes that the other open frames hold while one frame runs
     StepBytes step = {};  ///< bytes to which a budget in shares refers, with all frames open
-    double seconds = 0;
 };
 
 class Planner {
