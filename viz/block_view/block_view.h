@@ -38,6 +38,9 @@ struct DecisionShares {
     Bytes offloaded;
 
     Bytes total() const { return kept + recomputed + offloaded; }
+    Bytes& of(Decision decision) {
+        return decision == Decision::keep ? kept : decision == Decision::recompute ? recomputed : offloaded;
+    }
     Decision largest() const;
     bool operator==(const DecisionShares&) const = default;
 };

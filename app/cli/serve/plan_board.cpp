@@ -64,21 +64,9 @@ Sweep without_steps(const Sweep& sweep) {
 }  // namespace
 
 std::string_view to_string(JobPhase phase) {
-    switch (phase) {
-        case JobPhase::waiting:
-            return "waiting";
-        case JobPhase::running:
-            return "running";
-        case JobPhase::done:
-            return "done";
-        case JobPhase::no_schedule:
-            return "no schedule";
-        case JobPhase::cancelled:
-            return "cancelled";
-        case JobPhase::failed:
-            break;
-    }
-    return "failed";
+    static constexpr std::string_view words[] = {"waiting",     "running",   "done",
+                                                 "no schedule", "cancelled", "failed"};
+    return words[static_cast<std::size_t>(phase)];
 }
 
 PlanBoard::PlanBoard(const ReportOf& given, std::function<void()> on_change)
