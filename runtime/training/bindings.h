@@ -70,6 +70,5 @@ void define_comparison(torch::Library& library);
 void define_solving(torch::Library& library);
 void define_original(torch::Library& library);
 void define_ops(torch::Library& library);
-void define_device_memory(torch::Library& library);
 
 }  // namespace rematlas

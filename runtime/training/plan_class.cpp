@@ -12,7 +12,6 @@
 #include "runtime/capture/build_graph.h"
 #include "runtime/capture/optimizer_ops.h"
 #include "runtime/replay/room.h"
-#include "runtime/training/original_of_frame.h"
 #include "runtime/training/python_error.h"
 #include "runtime/training/wire_bytes.h"
 

@@ -49,4 +49,8 @@ struct TorchPlan : torch::CustomClassHolder {
     std::shared_ptr<PlannedStep> step;
 };
 
+/// Returns functions that call the callbacks which Python passed to `set_callbacks`. They make Python run the
+/// original's forward, and tell Python what happened to the backward.
+OriginalForward original_of_frames();
+
 }  // namespace rematlas

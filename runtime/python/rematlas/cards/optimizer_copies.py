@@ -97,11 +97,11 @@ def named_in(value, name) -> dict:
     return found
 
 
-def kept_by(optimizer, names, name="other") -> dict:
+def kept_by(optimizer, names) -> dict:
     """Returns the tensors that the optimizer keeps, by name. `names`: the names of the parameters, by id."""
     found = {}
     for parameter, state in optimizer.state.items():
-        found |= named_in(state, names.get(id(parameter), name))
+        found |= named_in(state, names.get(id(parameter), "other"))
     for place, group in enumerate(optimizer.param_groups):
         numbers = {key: value for key, value in group.items() if key != "params"}
         found |= named_in(numbers, f"group{place}")
