@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/schedule/run_sequence.h"
-
 namespace rematlas {
 
 ChainMoments::ChainMoments(const FlatGraph& graph, std::int64_t budget, const ChainMomentsOptions& options)

@@ -1,7 +1,6 @@
 #include "core/bounds/least_memory.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 #include <vector>
 

@@ -6,7 +6,6 @@
 
 #include "runtime/model/training_step.h"
 #include "runtime/replay/device_graph_step.h"
-#include "runtime/replay/open_forward.h"
 
 namespace rematlas {
 namespace {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "core/schedule/run_sequence.h"
-#include "core/solvers/hierarchical/block_sequence.h"
 #include "core/solvers/hierarchical/hiremate.h"
 #include "core/solvers/hierarchical/rockmate.h"
 #include "core/solvers/offmate/block_programme.h"
