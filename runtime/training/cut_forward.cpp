@@ -31,8 +31,8 @@ class InputNode final : public Node {
         return next_edges_.empty() ? variable_list() : std::move(gradients);
     }
 
-    /// Makes gradients end here until the next call, because the caller's graph behind the input must
-    /// not run within the module's own graph.
+    /// Makes gradients end here until the next call, because the caller's graph behind the input must not run
+    /// within the module's own graph.
     void detach_or_attach() { beyond_.swap(next_edges_); }
 
     at::Tensor collected;  ///< gradient that arrived while the node was detached

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "core/dtr/evict_online.h"
 #include "core/dtr/eviction_names.h"
 #include "core/solvers/dtr/dtr.h"
 #include "core/solving/option_reader.h"
