@@ -94,16 +94,12 @@ class Inspector {
     /// Says whether the op copies a tensor from host memory. A number in host memory does not prevent the
     /// capture: the host reads it when it launches the kernel, and the graph keeps its value.
     bool copies_from_host(const TapeOp& op) const {
-        return std::any_of(op.arguments.begin(), op.arguments.end(),
-                           [&](const Argument& argument) {
-                               return any_operand(argument, [](const Operand& o) {
-                                   return o.tensor.valid() && o.on_host && !o.sizes.empty();
-                               });
-                           }) ||
-               ((op.name == "aten::copy_" || op.name == "aten::_to_copy") &&
-                std::any_of(op.arguments.begin(), op.arguments.end(), [&](const Argument& argument) {
-                    return any_operand(argument, [](const Operand& o) { return o.on_host; });
-                }));
+        const bool copies = op.name == "aten::copy_" || op.name == "aten::_to_copy";
+        return std::any_of(op.arguments.begin(), op.arguments.end(), [&](const Argument& argument) {
+            return any_operand(argument, [&](const Operand& o) {
+                return o.on_host && (copies || (o.tensor.valid() && !o.sizes.empty()));
+            });
+        });
     }
 
     template <class Test>
