@@ -30,7 +30,7 @@ Tensor triangular_solution(const Tensor& matrix, const Tensor& right, bool, bool
     return left ? by_columns(sizes, right.options()) : at::empty(sizes, right.options());
 }
 
-std::tuple<Tensor, Tensor> orthogonal_triangular(const Tensor& self) {
+Two orthogonal_triangular(const Tensor& self) {
     Sizes sizes = self.sizes().vec();
     sizes.pop_back();
     sizes.back() = std::min(self.size(-2), self.size(-1));
