@@ -333,6 +333,12 @@ Decision DecisionShares::largest() const {
     return recomputed > kept ? Decision::recompute : Decision::keep;
 }
 
+Bytes bytes_made(const Graph& graph, OpId op) {
+    Bytes sum;
+    for (TensorId tensor : graph.ops[op].outputs) sum += graph.tensors[tensor].bytes;
+    return sum;
+}
+
 Decisions decisions_of(const Graph& graph, std::span<const Step> steps) {
     Decisions decisions{IdVector<OpId, int>(graph.ops.size(), 0),
                         IdVector<TensorId, Decision>(graph.tensors.size(), Decision::keep)};

@@ -143,10 +143,4 @@ QString module_text(const Graph& graph, const std::string& path) {
                : QStringLiteral("%1 (%2)").arg(text(path), text(found->second));
 }
 
-Bytes bytes_made(const Graph& graph, OpId op) {
-    Bytes sum;
-    for (TensorId tensor : graph.ops[op].outputs) sum += graph.tensors[tensor].bytes;
-    return sum;
-}
-
 }  // namespace rematlas::explorer
