@@ -32,17 +32,8 @@ auto meant_by(const std::string& word, const Names& names) {
 }
 
 const char* word(DtrOutcome::Status status) {
-    switch (status) {
-        case DtrOutcome::Status::ok:
-            return "ok";
-        case DtrOutcome::Status::oom:
-            return "oom";
-        case DtrOutcome::Status::thrash:
-            return "thrash";
-        case DtrOutcome::Status::stopped:
-            break;
-    }
-    return "stopped";
+    static constexpr const char* words[] = {"ok", "oom", "thrash", "stopped"};
+    return words[static_cast<std::size_t>(status)];
 }
 
 struct BudgetPoint {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <utility>
 
 #include "core/addresses/round_up.h"
 #include "core/schedule/homes.h"

@@ -7,6 +7,14 @@
 namespace rematlas {
 
 /// Returns the text as a field of a line: in quotes if it contains a comma, a quote or a line break.
-std::string csv_field(std::string_view text);
+inline std::string csv_field(std::string_view text) {
+    if (text.find_first_of(",\"\n\r") == std::string_view::npos) return std::string(text);
+    std::string quoted = "\"";
+    for (const char c : text) {
+        if (c == '"') quoted += '"';
+        quoted += c;
+    }
+    return quoted + "\"";
+}
 
 }  // namespace rematlas

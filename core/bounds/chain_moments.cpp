@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/schedule/run_sequence.h"
-
 namespace rematlas {
 
 ChainMoments::ChainMoments(const FlatGraph& graph, std::int64_t budget, const ChainMomentsOptions& options)
@@ -41,9 +39,7 @@ void ChainMoments::add_rows() {
             programme_.add_implication(after, kept_[k][t], runs_[k][graph_.producer[t]]);
         }
         if (k == 0) continue;
-        std::int64_t room = budget_ - graph_.resident_bytes;
-        for (const FlatGraph::Pair& pair : graph_.inplace_pairs(op_of(k))) room += pair.saved;
-        add_memory_row(k, room);
+        add_memory_row(k, budget_ - graph_.resident_bytes + graph_.saved_in_place(op_of(k)));
     }
     for (int op = 0; op < graph_.op_count; ++op) {
         if (graph_.required[op] && windows_.first[op] < windows_.last[op]) add_sum_row(op);

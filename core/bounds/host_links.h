@@ -1,6 +1,7 @@
 // The speeds of copies between device and host, in the form that the bounds use.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/base/links.h"
@@ -26,6 +27,10 @@ inline HostLinks fastest_of(const Links& links, bool activations_only = false) {
 
 /// Returns a lower bound in nanoseconds on the time of a copy of `bytes` bytes. The value is at most `most`,
 /// and it is `most` if nothing can be copied in that direction.
-std::int64_t least_copy_time(std::int64_t bytes, double bytes_per_second, std::int64_t most);
+inline std::int64_t least_copy_time(std::int64_t bytes, double bytes_per_second, std::int64_t most) {
+    if (!(bytes_per_second > 0)) return most;
+    const double time = static_cast<double>(bytes) / bytes_per_second * 1e9;
+    return static_cast<std::int64_t>(std::min(time, static_cast<double>(most)));
+}
 
 }  // namespace rematlas

@@ -34,9 +34,8 @@ PeakBound least_footprint(const Graph& graph, const FlatGraph& flat) {
         std::set<TensorId> held(op.inputs.begin(), op.inputs.end());
         held.insert(op.mutates.begin(), op.mutates.end());
         held.insert(op.outputs.begin(), op.outputs.end());
-        Bytes footprint = op.workspace;
+        Bytes footprint = op.workspace - Bytes(flat.saved_in_place(id.value));
         for (TensorId t : held) footprint += graph.tensors[t].bytes;
-        for (const FlatGraph::Pair& pair : flat.inplace_pairs(id.value)) footprint -= Bytes(pair.saved);
         if (footprint <= bound.bytes) continue;
         bound = {footprint, id, {held.begin(), held.end()}};
     }

@@ -1,7 +1,6 @@
 #include "core/bounds/least_memory.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -179,12 +178,7 @@ class LastOfSet {
     }
 
     std::int64_t held(int op, bool in_place) const {
-        std::int64_t bytes = graph_->resident_bytes + graph_->workspace[op];
-        for (const auto list : {graph_->inputs[op], graph_->outputs[op]}) {
-            for (int t : list) bytes += graph_->bytes[t];
-        }
-        for (const FlatGraph::Pair& pair : graph_->inplace_pairs(op)) bytes -= in_place ? pair.saved : 0;
-        return bytes;
+        return graph_->resident_bytes + graph_->footprint(op) + (in_place ? 0 : graph_->saved_in_place(op));
     }
 
     bool is_open(int op) const { return op < 0 || open_[op]; }

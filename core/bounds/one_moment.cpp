@@ -38,14 +38,9 @@ class MomentProgramme {
           tensor_index_(flat.tensor_count, -1),
           op_index_(flat.op_count, -1) {
         mark_roles();
-        held_ = flat.resident_bytes + flat.workspace[moment];
-        for (const auto list : {flat.inputs[moment], flat.outputs[moment]}) {
-            for (int t : list) {
-                at_moment_[t] = 1;
-                held_ += flat.bytes[t];
-            }
-        }
-        for (const FlatGraph::Pair& pair : flat.inplace_pairs(moment)) held_ -= pair.saved;
+        held_ = flat.resident_bytes + flat.footprint(moment);
+        for (const auto list : {flat.inputs[moment], flat.outputs[moment]})
+            for (int t : list) at_moment_[t] = 1;
     }
 
     /// Returns the bytes of the residents and of the run of the moment's op.

@@ -1,7 +1,6 @@
 #include "core/bounds/rebuild_cut.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace rematlas {
 

@@ -42,7 +42,7 @@ class ResidentTraffic {
     std::vector<OpId> moments(int most) const {
         std::vector<std::pair<std::int64_t, OpId>> by_size;
         for (const OpId id : graph_.ops.ids())
-            if (on_device_[id.index()]) by_size.emplace_back(-footprint(id.value), id);
+            if (on_device_[id.index()]) by_size.emplace_back(-flat_.footprint(id.value), id);
         const auto count = std::min(by_size.size(), static_cast<std::size_t>(most));
         std::partial_sort(by_size.begin(), by_size.begin() + static_cast<std::ptrdiff_t>(count),
                           by_size.end());
@@ -78,16 +78,6 @@ class ResidentTraffic {
     }
     std::int64_t in_time(std::int32_t t) const {
         return least_copy_time(flat_.bytes[t], links_.to_device, most_time());
-    }
-
-    /// Returns the bytes that a run of the op takes without residents: its workspace, and the inputs and
-    /// outputs that ops make.
-    std::int64_t footprint(std::int32_t op) const {
-        std::int64_t bytes = flat_.workspace[op];
-        for (const std::int32_t t : flat_.inputs[op]) bytes += flat_.bytes[t];
-        for (const std::int32_t t : flat_.outputs[op]) bytes += flat_.bytes[t];
-        for (const FlatGraph::Pair& pair : flat_.inplace_pairs(op)) bytes -= pair.saved;
-        return bytes;
     }
 
     std::vector<std::uint8_t> descendants(OpId of) const {
@@ -153,7 +143,7 @@ class ResidentTraffic {
             away.emplace_back(gone, flat_.bytes[t.index()]);
             add_copies(t, gone, use_of(t, after), on_host, programme);
         }
-        const std::int64_t beyond = flat_.resident_bytes + footprint(moment.value) - budget_;
+        const std::int64_t beyond = flat_.resident_bytes + flat_.footprint(moment.value) - budget_;
         if (beyond <= 0) return false;
         programme.rows.add_row(beyond, away);
         return true;

@@ -139,15 +139,14 @@ void TwoSidedMoments::add_end_rows(int k, int result) {
 // inputs that are results and can be made only once. But such an input may be overwritten if a copy of it can
 // come back from the host.
 std::int64_t TwoSidedMoments::saved_in_place(int op) const {
-    std::int64_t saved = 0, inputs = 0, outputs = 0;
+    std::int64_t inputs = 0, outputs = 0;
     bool reads_result = false;
-    for (const FlatGraph::Pair& pair : graph_.inplace_pairs(op)) saved += pair.saved;
     for (int t : graph_.inputs[op]) {
         inputs += graph_.bytes[t];
         reads_result |= graph_.is_result[t] != 0;
     }
     for (int t : graph_.outputs[op]) outputs += graph_.bytes[t];
-    return reads_result ? std::min(inputs, outputs) : saved;
+    return reads_result ? std::min(inputs, outputs) : graph_.saved_in_place(op);
 }
 
 }  // namespace rematlas

@@ -9,7 +9,6 @@
 #include "core/bounds/chain_moments.h"
 #include "core/bounds/one_moment.h"
 #include "core/milp/milp_thread.h"
-#include "core/schedule/run_sequence.h"
 
 namespace rematlas {
 namespace {

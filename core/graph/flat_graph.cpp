@@ -112,10 +112,7 @@ PeakBound least_peak(const FlatGraph& graph) {
     if (results > bound.bytes.value) bound.bytes = Bytes(results);
     for (int op = 0; op < graph.op_count; ++op) {
         if (!graph.required[op]) continue;
-        std::int64_t footprint = graph.resident_bytes + graph.workspace[op];
-        for (std::int32_t t : graph.inputs[op]) footprint += graph.bytes[t];
-        for (std::int32_t t : graph.outputs[op]) footprint += graph.bytes[t];
-        for (const FlatGraph::Pair& pair : graph.inplace_pairs(op)) footprint -= pair.saved;
+        const std::int64_t footprint = graph.resident_bytes + graph.footprint(op);
         if (footprint <= bound.bytes.value) continue;
         bound.bytes = Bytes(footprint);
         bound.op = OpId(op);

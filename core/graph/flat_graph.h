@@ -69,6 +69,20 @@ struct FlatGraph {
         return {inplace.data() + inplace_begin[op],
                 static_cast<std::size_t>(inplace_begin[op + 1] - inplace_begin[op])};
     }
+    /// Returns the bytes that a run of the op in place saves.
+    std::int64_t saved_in_place(int op) const {
+        std::int64_t saved = 0;
+        for (const Pair& pair : inplace_pairs(op)) saved += pair.saved;
+        return saved;
+    }
+    /// Returns the bytes that a run of the op takes without residents, in place if possible: its workspace,
+    /// and the inputs and outputs that ops make.
+    std::int64_t footprint(int op) const {
+        std::int64_t sum = workspace[op] - saved_in_place(op);
+        for (const std::int32_t t : inputs[op]) sum += bytes[t];
+        for (const std::int32_t t : outputs[op]) sum += bytes[t];
+        return sum;
+    }
 };
 
 /// Cost: linear in the size of the graph. `graph` must pass `validate`.

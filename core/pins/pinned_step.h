@@ -21,6 +21,7 @@
 #include "core/graph/flat_graph.h"
 #include "core/pins/pinned_ops.h"
 #include "core/schedule/run_sequence.h"
+#include "core/schedule/schedule.h"
 
 namespace rematlas {
 
@@ -51,6 +52,15 @@ Result<PinnedStep> pinned_step(const Graph& graph, const Pins& pins);
 /// make the tensors again.
 RunSequence on_original(const PinnedStep& step, const FlatGraph& original, std::span<const std::int32_t> runs,
                         Bytes budget);
+
+/// Translates steps of `step.graph`, with copies to the host or without, to steps of the original. In the
+/// graph under pins, an op may have a second version that runs after the loss. The outputs of the two
+/// versions stand for one tensor of the original. That tensor is on the device while at least one of the two
+/// outputs is there; the same holds for the host. Steps that would change nothing are left out. The returned
+/// steps hold at most as many bytes as `steps`. They can be invalid, because one of the two outputs may be
+/// made while the other is being copied to or from the host. They can also break a recompute pin, if an op
+/// that is not pinned runs again after the loss. So the caller must simulate and check the result.
+std::vector<Step> on_original(const PinnedStep& step, const Graph& original, std::span<const Step> steps);
 
 /// Says whether a run sequence of the original obeys the recompute pins: after the last op of the loss, no
 /// run reads a pinned tensor that was made before that op had run.

@@ -6,10 +6,7 @@
 #include "core/bounds/best_bound.h"
 #include "core/bounds/least_memory.h"
 #include "core/checking/check_pins.h"
-#include "core/pins/pinned_copies.h"
-#include "core/pins/pinned_step.h"
 #include "core/schedule/simulate.h"
-#include "core/solvers/atlas/smallest_budget.h"
 #include "core/solving/answers.h"
 #include "core/solving/ordered_updates.h"
 

@@ -44,12 +44,6 @@ bool runs_in_place(const FlatGraph& graph, int op, const std::uint8_t* kept_inpu
     });
 }
 
-std::int64_t saved_in_place(const FlatGraph& graph, int op) {
-    const auto pairs = graph.inplace_pairs(op);
-    return std::accumulate(pairs.begin(), pairs.end(), std::int64_t{0},
-                           [](std::int64_t sum, const auto& pair) { return sum + pair.saved; });
-}
-
 }  // namespace
 
 std::vector<std::int64_t> memory_of(const FlatGraph& graph, std::span<const std::int32_t> runs) {
@@ -62,7 +56,7 @@ std::vector<std::int64_t> memory_of(const FlatGraph& graph, std::span<const std:
         const std::uint8_t* kept = lives.kept.data() + lives.begin[i];
         std::int64_t during = alive + graph.workspace[op];
         for (std::int32_t t : graph.outputs[op]) during += graph.bytes[t];
-        if (runs_in_place(graph, op, kept)) during -= saved_in_place(graph, op);
+        if (runs_in_place(graph, op, kept)) during -= graph.saved_in_place(op);
         for (std::int32_t t : graph.inputs[op]) alive -= *kept++ ? 0 : graph.bytes[t];
         for (std::int32_t t : graph.outputs[op]) alive += *kept++ ? graph.bytes[t] : 0;
         memory.push_back(during);

@@ -83,13 +83,25 @@ class SnapshotFields {
     /// May only be called if `has(field)`.
     const PickleValue& at(SnapshotField field) const { return values_[static_cast<std::size_t>(field)]; }
 
-    std::int64_t integer(SnapshotField field);
+    std::int64_t integer(SnapshotField field) {
+        if (!has(field)) return refuse(field, "is missing"), 0;
+        if (!at(field).is(PickleValue::Kind::integer)) return refuse(field, "is no integer of 64 bits"), 0;
+        return at(field).number;
+    }
     std::int64_t integer_or(SnapshotField field, std::int64_t otherwise) {
         return has(field) ? integer(field) : otherwise;
     }
-    TextId text(SnapshotField field);
+    TextId text(SnapshotField field) {
+        if (!has(field)) return refuse(field, "is missing"), TextId();
+        if (!at(field).is(PickleValue::Kind::text)) return refuse(field, "is no text"), TextId();
+        return TextId(at(field).number);
+    }
     /// Returns a number of bytes, at least 0 and less than 2^60.
-    std::int64_t bytes(SnapshotField field);
+    std::int64_t bytes(SnapshotField field) {
+        const std::int64_t value = integer(field);
+        if (value >= 0 && value < std::int64_t{1} << 60) return value;
+        return refuse(field, "is out of range"), 0;
+    }
 
     /// Records a fault of the field. Only the first fault is kept.
     void refuse(SnapshotField field, const char* what) {
@@ -97,7 +109,9 @@ class SnapshotFields {
     }
     bool faulty() const { return wrong_ != nullptr; }
     /// Returns a text such as "addr is missing". May only be called if `faulty()`.
-    std::string fault() const;
+    std::string fault() const {
+        return std::string(kSnapshotFields[static_cast<std::size_t>(wrong_field_)]) + " " + wrong_;
+    }
 
   private:
     static std::uint32_t bit(SnapshotField field) { return std::uint32_t{1} << static_cast<unsigned>(field); }

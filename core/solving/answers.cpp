@@ -1,7 +1,6 @@
 #include "core/solving/answers.h"
 
 #include "core/bounds/least_footprint.h"
-#include "core/schedule/run_sequence.h"
 
 namespace rematlas {
 namespace {

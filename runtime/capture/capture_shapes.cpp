@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/capture/capture.h"
 #include "runtime/capture/host_times.h"
 #include "runtime/capture/op_costs.h"
 #include "runtime/capture/profile_ops.h"

@@ -1,24 +1,12 @@
 #include "runtime/capture/gradient_layout.h"
 
-#include <ATen/EmptyTensor.h>
-
-#include <algorithm>
+#include <c10/util/strides.h>
 
 namespace rematlas {
-namespace {
-
-std::vector<std::int64_t> row_major(c10::IntArrayRef sizes) {
-    std::vector<std::int64_t> strides(sizes.size(), 1);
-    for (std::size_t axis = sizes.size(); axis-- > 1;)
-        strides[axis - 1] = strides[axis] * std::max<std::int64_t>(sizes[axis], 1);
-    return strides;
-}
-
-}  // namespace
 
 std::optional<c10::MemoryFormat> format_of(const Operand& operand) {
     const c10::IntArrayRef sizes(operand.sizes);
-    if (lies_as(operand, row_major(sizes))) return c10::MemoryFormat::Contiguous;
+    if (lies_as(operand, c10::contiguous_strides(sizes))) return c10::MemoryFormat::Contiguous;
     if (sizes.size() == 4 && lies_as(operand, c10::get_channels_last_strides_2d(sizes)))
         return c10::MemoryFormat::ChannelsLast;
     if (sizes.size() == 5 && lies_as(operand, c10::get_channels_last_strides_3d(sizes)))

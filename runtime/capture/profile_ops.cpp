@@ -4,7 +4,6 @@
 #include <ATen/ops/view_as_real.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 

@@ -1,12 +1,15 @@
-// Measures how fast bytes move between a device and the host, by copying sample data.
+// Measures how fast bytes move between a device and the host, by copying sample data, and how fast the host
+// updates parameters in its own memory, by updating sample parameters.
 //
 //     Result<Links> links = measure_links(*device, {.bytes = Bytes(64 << 20)});
+//     Result<HostProfile> host = measure_host(Bytes(64 << 20));
 #pragma once
 
 #include <functional>
 
 #include "core/base/links.h"
 #include "core/base/result.h"
+#include "core/costs/host_profile.h"
 #include "runtime/device/device.h"
 
 namespace rematlas {
@@ -26,5 +29,11 @@ struct LinkMeasurement {
 /// which has no links, bytes are copied within host memory. Fails if there is no memory, or with CUDA's
 /// errors.
 Result<Links> measure_links(DeviceRuntime& device, const LinkMeasurement& how = {});
+
+/// Runs fused AdamW updates of f32 parameters with all of libtorch's threads. The median of five large
+/// updates gives the bytes moved per second; the median of small ones gives the least time of an update.
+/// `bytes`: size of the parameters; the gradients and each of two states take as many bytes again. Fails if
+/// there is no memory.
+Result<HostProfile> measure_host(Bytes bytes);
 
 }  // namespace rematlas

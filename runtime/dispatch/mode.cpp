@@ -5,7 +5,6 @@
 #include <torch/csrc/autograd/function.h>
 
 #include <atomic>
-#include <thread>
 
 #include "runtime/dispatch/every_op.h"
 #include "runtime/dispatch/stack_tensors.h"

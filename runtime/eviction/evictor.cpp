@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
-#include <limits>
 #include <utility>
 
 #include "runtime/torch_versions/own_key.h"

@@ -4,7 +4,6 @@
 #include <ATen/core/grad_mode.h>
 
 #include <utility>
-#include <vector>
 
 #include "runtime/dispatch/tensor_look.h"
 #include "runtime/torch_versions/own_key.h"

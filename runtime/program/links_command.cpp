@@ -5,7 +5,6 @@
 #include "core/base/files.h"
 #include "core/base/sizes.h"
 #include "core/costs/link_profile.h"
-#include "runtime/device/measure_host.h"
 #include "runtime/device/measure_links.h"
 #include "runtime/program/commands.h"
 #include "runtime/program/progress_line.h"

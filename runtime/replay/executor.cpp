@@ -6,7 +6,6 @@
 
 #include "runtime/model/training_step.h"
 #include "runtime/replay/device_graph_step.h"
-#include "runtime/replay/open_forward.h"
 
 namespace rematlas {
 namespace {
@@ -17,6 +16,27 @@ Nanoseconds since(Clock::time_point began) {
     return Nanoseconds(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - began).count());
 }
 
+/// A plan, with the steps and homes from which it was made.
+struct PlanOfSteps {
+    std::vector<Step> steps;
+    Homes homes;
+    std::shared_ptr<const ReplayPlan> plan;
+
+    /// Returns the plan. If it was made from other steps or homes, replaces it with the result of `make`.
+    template <class Make>
+    Result<std::shared_ptr<const ReplayPlan>> of(std::span<const Step> wanted, const Homes& wanted_homes,
+                                                 const Make& make) {
+        if (plan && wanted_homes == homes &&
+            std::equal(wanted.begin(), wanted.end(), steps.begin(), steps.end()))
+            return plan;
+        Result<ReplayPlan> made = make();
+        if (!made) return made.error();
+        steps.assign(wanted.begin(), wanted.end());
+        homes = wanted_homes;
+        return plan = std::make_shared<const ReplayPlan>(made.take());
+    }
+};
+
 }  // namespace
 
 struct Executor::State {
@@ -26,9 +46,7 @@ struct Executor::State {
                                                    ///< preparation
     std::map<std::uint64_t, OpenForward> open;     ///< the key is the number of the forward
     std::uint64_t last_number = 0;
-    std::vector<Step> whole_steps, halves_steps;  ///< steps from which `whole` and `halves` were made
-    Homes whole_homes, halves_homes;
-    std::shared_ptr<const ReplayPlan> whole, halves;
+    PlanOfSteps whole, halves;
 
     std::unique_ptr<ReplayRun> free_run() {
         if (idle.empty()) return std::make_unique<ReplayRun>(*model);
@@ -38,25 +56,12 @@ struct Executor::State {
     }
 
     Result<std::shared_ptr<const ReplayPlan>> whole_plan(std::span<const Step> steps, const Homes& homes) {
-        if (whole && homes == whole_homes &&
-            std::equal(steps.begin(), steps.end(), whole_steps.begin(), whole_steps.end()))
-            return whole;
-        Result<ReplayPlan> plan = ReplayPlan::make(*model, steps, homes);
-        if (!plan) return plan.error();
-        whole_steps.assign(steps.begin(), steps.end());
-        whole_homes = homes;
-        return whole = std::make_shared<const ReplayPlan>(plan.take());
+        return whole.of(steps, homes, [&] { return ReplayPlan::make(*model, steps, homes); });
     }
 
     Result<std::shared_ptr<const ReplayPlan>> halves_plan(std::span<const Step> steps, const Homes& homes) {
-        if (halves && homes == halves_homes &&
-            std::equal(steps.begin(), steps.end(), halves_steps.begin(), halves_steps.end()))
-            return halves;
-        Result<ReplayPlan> plan = ReplayPlan::make_halves(*model, steps, homes, most_parts);
-        if (!plan) return plan.error();
-        halves_steps.assign(steps.begin(), steps.end());
-        halves_homes = homes;
-        return halves = std::make_shared<const ReplayPlan>(plan.take());
+        return halves.of(steps, homes,
+                         [&] { return ReplayPlan::make_halves(*model, steps, homes, most_parts); });
     }
 
     Result<OpenForward*> find(std::uint64_t number) {

@@ -7,8 +7,6 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/Device.h>
 
-#include <string>
-
 namespace rematlas {
 
 /// Registers the shape kernels with the dispatcher. Only the first call in a process has an effect.

@@ -2,8 +2,8 @@
 
 #include <c10/core/Allocator.h>
 #include <c10/core/TensorImpl.h>
+#include <c10/util/strides.h>
 
-#include <algorithm>
 #include <vector>
 
 namespace rematlas {
@@ -36,13 +36,6 @@ void let_go_of_storage(void* storage) {
     delete static_cast<c10::Storage*>(storage);
 }
 
-std::vector<std::int64_t> contiguous_strides(c10::IntArrayRef sizes) {
-    std::vector<std::int64_t> strides(sizes.size(), 1);
-    for (std::size_t i = sizes.size(); i-- > 1;)
-        strides[i - 1] = strides[i] * std::max<std::int64_t>(sizes[i], 1);
-    return strides;
-}
-
 std::size_t bytes_needed(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::ScalarType dtype) {
     std::int64_t last = 0;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -69,7 +62,7 @@ at::Tensor shape_tensor(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::S
 }
 
 at::Tensor shape_tensor(c10::IntArrayRef sizes, c10::ScalarType dtype, c10::Device device) {
-    return shape_tensor(sizes, contiguous_strides(sizes), dtype, device);
+    return shape_tensor(sizes, c10::contiguous_strides(sizes), dtype, device);
 }
 
 void drop_data(const c10::Storage& storage) {

@@ -7,24 +7,17 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <vector>
 
-#include "core/base/result.h"
 #include "core/solving/copies.h"
 #include "runtime/capture/update_recorder.h"
 #include "runtime/device/device.h"
 #include "runtime/model/named_tensor.h"
 #include "runtime/training/open_devices.h"
+#include "runtime/training/python_error.h"
 #include "runtime/training/step_recording.h"
 
 namespace rematlas {
-
-template <class T>
-T or_throw(Result<T> result) {
-    TORCH_CHECK(result, "rematlas: ", result.error().message);
-    if constexpr (!std::is_void_v<T>) return result.take();
-}
 
 /// Pairs each name with its tensor. The first `parameters` pairs are parameters, the others buffers.
 std::vector<NamedTensor> paired(const std::vector<std::string>& names, const std::vector<at::Tensor>& tensors,
@@ -77,6 +70,5 @@ void define_comparison(torch::Library& library);
 void define_solving(torch::Library& library);
 void define_original(torch::Library& library);
 void define_ops(torch::Library& library);
-void define_device_memory(torch::Library& library);
 
 }  // namespace rematlas

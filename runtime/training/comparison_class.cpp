@@ -1,9 +1,15 @@
 // torch.classes.rematlas.Comparison: compares a real step of the original with its replay by the plan.
+#include <array>
+
 #include "runtime/training/plan_class.h"
 #include "runtime/training/trial_run.h"
 
 namespace rematlas {
 namespace {
+
+/// The names of the values of TrialRun::Verdict, in their order.
+constexpr std::array verdict_names{"open",    "same",    "different", "other course",
+                                   "no room", "dropped", "disturbed"};
 
 struct TorchTrialRun : torch::CustomClassHolder {
     TorchTrialRun(const c10::intrusive_ptr<TorchPlan>& plan, const std::vector<at::Tensor>& tensors,
@@ -26,23 +32,8 @@ void define_comparison(torch::Library& library) {
         .def("uncut", [](const Trial& self, const std::string& why) { self->trial->uncut(why); })
         .def("held", [](const Trial& self) { return self->trial->held(); })
         .def("verdict",
-             [](const Trial& self) -> std::string {
-                 switch (self->trial->verdict()) {
-                     case TrialRun::Verdict::open:
-                         return "open";
-                     case TrialRun::Verdict::same:
-                         return "same";
-                     case TrialRun::Verdict::different:
-                         return "different";
-                     case TrialRun::Verdict::dropped:
-                         return "dropped";
-                     case TrialRun::Verdict::disturbed:
-                         return "disturbed";
-                     default:
-                         return "other course";
-                     case TrialRun::Verdict::no_room:
-                         return "no room";
-                 }
+             [](const Trial& self) {
+                 return std::string(verdict_names.at(static_cast<std::size_t>(self->trial->verdict())));
              })
         .def("why", [](const Trial& self) { return self->trial->why(); })
         .def("other_thread", [](const Trial& self) { return self->trial->other_thread(); })

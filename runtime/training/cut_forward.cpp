@@ -31,10 +31,9 @@ class InputNode final : public Node {
         return next_edges_.empty() ? variable_list() : std::move(gradients);
     }
 
-    /// Makes gradients end here until `attach` is called, because the caller's graph behind the input must
-    /// not run within the module's own graph.
-    void detach() { beyond_.swap(next_edges_); }
-    void attach() { beyond_.swap(next_edges_); }
+    /// Makes gradients end here until the next call, because the caller's graph behind the input must not run
+    /// within the module's own graph.
+    void detach_or_attach() { beyond_.swap(next_edges_); }
 
     at::Tensor collected;  ///< gradient that arrived while the node was detached
 
@@ -45,18 +44,17 @@ class InputNode final : public Node {
 /// While an object of this class lives, gradients end at the nodes of the inputs.
 class Detached {
   public:
-    explicit Detached(const std::vector<NodePointer>& nodes) : nodes_(nodes) {
-        for (const auto& node : nodes_)
-            if (node) static_cast<InputNode&>(*node).detach();
-    }
+    explicit Detached(const std::vector<NodePointer>& nodes) : nodes_(nodes) { detach_or_attach(); }
     Detached(const Detached&) = delete;
     Detached& operator=(const Detached&) = delete;
-    ~Detached() {
-        for (const auto& node : nodes_)
-            if (node) static_cast<InputNode&>(*node).attach();
-    }
+    ~Detached() { detach_or_attach(); }
 
   private:
+    void detach_or_attach() const {
+        for (const auto& node : nodes_)
+            if (node) static_cast<InputNode&>(*node).detach_or_attach();
+    }
+
     const std::vector<NodePointer>& nodes_;
 };
 

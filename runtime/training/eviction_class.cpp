@@ -22,22 +22,15 @@ using nlohmann::json;
 
 EvictorOptions evictor_options(std::int64_t budget, const std::string& text) {
     TORCH_CHECK(budget > 0, "rematlas: the budget is ", budget, " bytes");
-    const json given = json::parse(text);
-    json of_policy = json::object();
+    json of_policy = json::parse(text);
     EvictorOptions options{.budget = budget};
-    for (const auto& [key, value] : given.items()) {
-        if (key == "log") {
-            options.log = value.get<bool>();
-        } else if (key == "record") {
-            options.record = value.get<bool>();
-        } else if (key == "gives_up") {
-            options.gives_up = value.get<bool>();
-        } else if (key == "costs_from_bytes") {
-            options.costs_from_bytes = value.get<bool>();
-        } else {
-            of_policy[key] = value;
-        }
-    }
+    const auto take = [&](const char* name, bool& option) {
+        option = of_policy.value(name, option);
+        of_policy.erase(name);
+    };
+    take("record", options.record);
+    take("gives_up", options.gives_up);
+    take("costs_from_bytes", options.costs_from_bytes);
     const DtrOptions policy = or_throw(options_from<DtrOptions>("eviction", &of_policy));
     options.policy = {{policy.heuristic, policy.sample, policy.ignore_small, policy.seed},
                       policy.deallocation};
@@ -69,26 +62,6 @@ struct TorchEviction : torch::CustomClassHolder {
         or_throw(write_step(*step, name));
     }
 
-    /// Simulates eviction of the logged program, with `room` bytes for the tensors that the program makes.
-    /// Returns the outcome as JSON.
-    std::string simulate(std::int64_t room) const {
-        TORCH_CHECK(evictor.log(), "rematlas: nothing is logged");
-        const EvictorOptions options = evictor_options(budget, given.dump());
-        const DtrOutcome outcome = evict_online(evictor.log()->without_outside(), Bytes(room),
-                                                {.heuristic = options.policy.pool.heuristic,
-                                                 .deallocation = options.policy.deallocation,
-                                                 .thrash = options.thrash,
-                                                 .sample = options.policy.pool.sample,
-                                                 .ignore_small = options.policy.pool.ignore_small,
-                                                 .seed = options.policy.pool.seed});
-        return json{{"fits", outcome.status == DtrOutcome::Status::ok},
-                    {"time_ns", outcome.time},
-                    {"base_time_ns", outcome.base_time},
-                    {"evictions", outcome.evictions},
-                    {"rematerializations", outcome.rematerializations}}
-            .dump();
-    }
-
     std::string status() {
         if (evictor.is_open() && evictor.backward_is_over()) evictor.end_step();
         const Evictor::Status now = evictor.status();
@@ -99,7 +72,6 @@ struct TorchEviction : torch::CustomClassHolder {
                     {"rerun_time_ns", now.counts.rerun_time},
                     {"time_ns", now.counts.time},
                     {"known_ops", now.known_ops},
-                    {"tracked_bytes", now.tracked},
                     {"given_up", now.given_up}}
             .dump();
     }
@@ -134,7 +106,6 @@ TORCH_LIBRARY_FRAGMENT(rematlas, library) {
                          const std::string& class_name) { self->places.enter(path, class_name); })
         .def("leave", [](const Eviction& self) { self->places.leave(); })
         .def("save", [](const Eviction& self, const std::string& name) { self->save(name); })
-        .def("simulate", [](const Eviction& self, std::int64_t room) { return self->simulate(room); })
         .def("status", [](const Eviction& self) { return self->status(); });
     library.def("eviction_heuristics() -> str[]", [] { return words_of(kHeuristicNames); });
     library.def("eviction_deallocations() -> str[]", [] { return words_of(kDeallocationNames); });

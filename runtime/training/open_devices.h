@@ -8,9 +8,6 @@
 
 namespace rematlas {
 
-/// Separates the device profile from the host profile in the name of an absent device.
-inline constexpr char host_separator = '\n';
-
 /// Returns the device called `name`: "cpu", "cuda:1", "meta:h100", or "meta:h100\ndesktop" if the host is not
 /// the usual one for such devices. Throws a c10::Error with one line.
 std::shared_ptr<DeviceRuntime> open_device_named(const std::string& name);

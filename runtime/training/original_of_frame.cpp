@@ -1,11 +1,10 @@
-#include "runtime/training/original_of_frame.h"
-
+// A frame is one forward of a planned step, with its backward.
 #include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
 
-#include "runtime/training/bindings.h"
+#include "runtime/training/plan_class.h"
 #include "runtime/training/python_error.h"
 
 namespace rematlas {

@@ -12,7 +12,6 @@
 #include "runtime/capture/build_graph.h"
 #include "runtime/capture/optimizer_ops.h"
 #include "runtime/replay/room.h"
-#include "runtime/training/original_of_frame.h"
 #include "runtime/training/python_error.h"
 #include "runtime/training/wire_bytes.h"
 
@@ -41,34 +40,6 @@ StepEnd step_end_from(const std::string& text) {
     return end;
 }
 
-std::vector<std::int64_t> as_int64(const std::vector<int>& numbers) {
-    return {numbers.begin(), numbers.end()};
-}
-
-}  // namespace
-
-TorchPlan::TorchPlan(const c10::intrusive_ptr<TorchRecording>& first,
-                     const c10::intrusive_ptr<TorchRecording>& second, const std::string& name)
-    : device(second->device),
-      planner(or_throw(Planner::create(*first->step, *second->step, name, *second->device))),
-      passed_inputs(second->step->passed_inputs()) {}
-
-TorchPlan::TorchPlan(const std::string& path, const std::string& device_name)
-    : device(open_device_named(device_name)) {
-    Plan plan = or_throw(read_plan_or_schedule(path));
-    const CheckReport checked = check(plan.graph, plan.schedule);
-    TORCH_CHECK(checked.ok(), "rematlas: ", path,
-                ": the schedule is not valid for its graph: ", checked.violations.front());
-    const Result<void> possible = moves_in_training(plan.graph, plan.schedule.steps, plan.schedule.homes);
-    TORCH_CHECK(possible, "rematlas: ", path, ": the plan cannot run: ", possible.error().message);
-    Tape tape = or_throw(tape_of(plan.graph));
-    passed_inputs.assign(tape.outputs.size(), -1);
-    loaded = plan.schedule;
-    planner = Planner::with(std::move(plan.graph), std::move(tape));
-}
-
-namespace {
-
 bool have_same_form(const Graph& a, const Graph& b) {
     const auto is_same_op = [](const Op& one, const Op& other) {
         return one.name == other.name && one.inputs == other.inputs && one.outputs == other.outputs;
@@ -83,8 +54,25 @@ bool have_same_form(const Graph& a, const Graph& b) {
 
 }  // namespace
 
-TorchPlan::TorchPlan(const std::string& path, const TorchPlan& recorded)
-    : device(recorded.device), passed_inputs(recorded.passed_inputs) {
+TorchPlan::TorchPlan(const c10::intrusive_ptr<TorchRecording>& first,
+                     const c10::intrusive_ptr<TorchRecording>& second, const std::string& name)
+    : device(second->device),
+      planner(or_throw(Planner::create(*first->step, *second->step, name, *second->device))) {}
+
+TorchPlan::TorchPlan(const std::string& path, const std::string& device_name)
+    : device(open_device_named(device_name)) {
+    Plan plan = or_throw(read_plan_or_schedule(path));
+    const CheckReport checked = check(plan.graph, plan.schedule);
+    TORCH_CHECK(checked.ok(), "rematlas: ", path,
+                ": the schedule is not valid for its graph: ", checked.violations.front());
+    const Result<void> possible = moves_in_training(plan.graph, plan.schedule.steps, plan.schedule.homes);
+    TORCH_CHECK(possible, "rematlas: ", path, ": the plan cannot run: ", possible.error().message);
+    Tape tape = or_throw(tape_of(plan.graph));
+    loaded = plan.schedule;
+    planner = Planner::with(std::move(plan.graph), std::move(tape));
+}
+
+TorchPlan::TorchPlan(const std::string& path, const TorchPlan& recorded) : device(recorded.device) {
     Plan plan = or_throw(read_plan_or_schedule(path));
     TORCH_CHECK(have_same_form(plan.graph, recorded.planner->graph()),
                 "rematlas: the plan of another process is one of another step");
@@ -156,14 +144,12 @@ std::string TorchPlan::answer() {
                  {"written_bytes", written_bytes},
                  {"kept_by_loss_bytes", planner->kept_by_loss().value},
                  {"whole_wire_bytes", wire_bytes(graph, tape).value},
-                 {"unused_outputs", tape.unused_outputs},
-                 {"busy", planner->busy()}};
+                 {"unused_outputs", tape.unused_outputs}};
     const Schedule* found = schedule();
     if (const PlanAnswer* answer = planner->answer()) {
         item["step_budget_bytes"] = answer->budget.value;
         item["beside_bytes"] = answer->beside.value;
         item["others_bytes"] = answer->others.value;
-        item["seconds"] = answer->seconds;
         if (const auto* error = std::get_if<Error>(&answer->found)) item["error"] = error->message;
         if (const auto* infeasible = std::get_if<Infeasible>(&answer->found)) {
             item["infeasible"] = {
@@ -191,7 +177,6 @@ std::string TorchPlan::answer() {
         item["overhead"] = found->overhead;
         item["time_ns"] = found->time.value;
         item["host_peak_bytes"] = found->host_peak ? json(found->host_peak->value) : json(0);
-        item["status"] = found->status;
         item["bound"] = found->bound ? json(found->bound->overhead) : json(nullptr);
         item["gap"] = found->bound ? json(found->bound->gap) : json(nullptr);
     }
@@ -280,12 +265,6 @@ void define_planning(torch::class_<TorchPlan>& plan) {
         .def("pack",
              [](const PlanPtr& self, const std::string& packing) { self->planner->note_packing(packing); })
         .def("packing", [](const PlanPtr& self) { return self->planner->tape().packing; })
-        .def("names",
-             [](const PlanPtr& self) {
-                 std::vector<std::string> names;
-                 for (const Binding& binding : self->planner->tape().bindings) names.push_back(binding.name);
-                 return names;
-             })
         .def("loss_head", [](const PlanPtr& self) { return self->loss_head(); })
         .def("graph_text", [](const PlanPtr& self) { return self->graph_text(); })
         .def("save", [](const PlanPtr& self, const std::string& path) { self->save(path); });
@@ -293,20 +272,17 @@ void define_planning(torch::class_<TorchPlan>& plan) {
 
 /// Returns the plan of the same step by another planner.
 PlanPtr with_planner(const PlanPtr& plan, std::shared_ptr<Planner> planner) {
-    return c10::make_intrusive<TorchPlan>(plan->device, std::move(planner), plan->passed_inputs);
+    return c10::make_intrusive<TorchPlan>(plan->device, std::move(planner));
 }
 
 /// Defines the functions that train by the schedule.
 void define_steps(torch::class_<TorchPlan>& plan) {
-    plan.def("bind", [](const PlanPtr& self, const std::vector<std::string>& names, const Tensors& tensors,
-                        std::int64_t parameters,
-                        const std::string& owner) { self->bind(names, tensors, parameters, owner); })
+    plan.def("bind", &TorchPlan::bind)
         .def("forward", &TorchPlan::forward)
         .def("on_card",
              [](const PlanPtr& self, const std::string& absent_device) {
                  const std::shared_ptr<DeviceRuntime> device = open_device_named(absent_device);
-                 return c10::make_intrusive<TorchPlan>(device, self->planner->on_absent_device(*device),
-                                                       self->passed_inputs);
+                 return c10::make_intrusive<TorchPlan>(device, self->planner->on_absent_device(*device));
              })
         .def("with_rank_costs",
              [](const PlanPtr& self, const std::string& costs) {
@@ -328,7 +304,6 @@ void define_steps(torch::class_<TorchPlan>& plan) {
                  return with_planner(self, or_throw(self->planner->with_recorded_update(
                                                recording->update(), what, *self->device)));
              })
-        .def("bind_with_states", &TorchPlan::bind)
         .def("rebind_states",
              [](const PlanPtr& self, const Tensors& states) {
                  or_throw(self->step->executor().rebind_states(states));
@@ -349,7 +324,10 @@ void define_steps(torch::class_<TorchPlan>& plan) {
              })
         .def("moves_buffers_late",
              [](const PlanPtr& self) { return self->step && self->step->executor().moves_buffers_late(); })
-        .def("passed_inputs", [](const PlanPtr& self) { return as_int64(self->passed_inputs); })
+        .def("output_count",
+             [](const PlanPtr& self) {
+                 return static_cast<std::int64_t>(self->planner->tape().outputs.size());
+             })
         .def("last", [](const PlanPtr& self) { return self->last(); })
         .def("open", [](const PlanPtr& self) {
             return self->step ? static_cast<std::int64_t>(self->step->open()) : std::int64_t{0};
@@ -372,10 +350,8 @@ void define_plan(torch::Library& library) {
         [](const RecordingPtr& recording, const std::string& name, bool timed,
            const std::vector<std::string>& names, const Tensors& tensors) {
             return c10::make_intrusive<TorchPlan>(
-                recording->device,
-                or_throw(Planner::from_shapes(*recording->step, name, *recording->device, timed,
-                                              paired(names, tensors, 0))),
-                recording->step->passed_inputs());
+                recording->device, or_throw(Planner::from_shapes(*recording->step, name, *recording->device,
+                                                                 timed, paired(names, tensors, 0))));
         });
 }
 

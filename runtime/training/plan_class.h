@@ -13,9 +13,8 @@ namespace rematlas {
 struct TorchPlan : torch::CustomClassHolder {
     TorchPlan(const c10::intrusive_ptr<TorchRecording>& first,
               const c10::intrusive_ptr<TorchRecording>& second, const std::string& name);
-    TorchPlan(std::shared_ptr<DeviceRuntime> device, std::shared_ptr<Planner> planner,
-              std::vector<int> passed_inputs)
-        : device(std::move(device)), planner(std::move(planner)), passed_inputs(std::move(passed_inputs)) {}
+    TorchPlan(std::shared_ptr<DeviceRuntime> device, std::shared_ptr<Planner> planner)
+        : device(std::move(device)), planner(std::move(planner)) {}
     TorchPlan(const std::string& path, const std::string& device_name);
 
     /// Takes the schedule, times and workspaces from the plan file of another process, for the step that was
@@ -28,7 +27,7 @@ struct TorchPlan : torch::CustomClassHolder {
     /// Binds the present schedule (see `schedule`) to tensors. `states`: the tensors of the optimizer, if the
     /// step ends with the optimizer's updates.
     void bind(const std::vector<std::string>& names, const std::vector<at::Tensor>& tensors,
-              std::int64_t parameters, const std::string& owner, std::vector<at::Tensor> states = {});
+              std::int64_t parameters, const std::string& owner, std::vector<at::Tensor> states);
     /// Runs the forward. Returns the outputs, the number of the frame, and an empty text. If the original has
     /// to run, returns no outputs, a number and the reason; the number is 0 if the program's course has
     /// changed, and -1 if tensors do not fit the plan.
@@ -46,9 +45,12 @@ struct TorchPlan : torch::CustomClassHolder {
     void save(const std::string& path);
     std::shared_ptr<DeviceRuntime> device;
     std::shared_ptr<Planner> planner;
-    std::vector<int> passed_inputs;
     std::optional<Schedule> loaded;
     std::shared_ptr<PlannedStep> step;
 };
+
+/// Returns functions that call the callbacks which Python passed to `set_callbacks`. They make Python run the
+/// original's forward, and tell Python what happened to the backward.
+OriginalForward original_of_frames();
 
 }  // namespace rematlas

@@ -18,7 +18,6 @@
 namespace rematlas {
 
 using torch::autograd::Edge;
-using torch::autograd::Node;
 
 namespace {
 

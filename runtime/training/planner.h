@@ -32,7 +32,6 @@ struct PlanAnswer {
     Bytes beside;         ///< bytes of tensors that live beside the step
     Bytes others;         ///< bytes that the other open frames hold while one frame runs
     StepBytes step = {};  ///< bytes of which a budget such as 60% is a share, with all frames open
-    double seconds = 0;
 };
 
 class Planner {

@@ -2,7 +2,10 @@
 // that are called back. In a process without Python these functions do nothing.
 #pragma once
 
+#include <c10/util/Exception.h>
+
 #include <cstdint>
+#include <type_traits>
 
 #include "core/base/result.h"
 
@@ -48,5 +51,12 @@ class PythonErrorAside {
 /// (IndexError, torch.OutOfMemoryError, ...). If there is no such class, throws a c10::Error. The message is
 /// one line that names the op.
 [[noreturn]] void throw_as_torch_does(const Error& error);
+
+/// Returns the value. Throws the error as a c10::Error.
+template <class T>
+T or_throw(Result<T> result) {
+    TORCH_CHECK(result, "rematlas: ", result.error().message);
+    if constexpr (!std::is_void_v<T>) return result.take();
+}
 
 }  // namespace rematlas

@@ -1,7 +1,15 @@
 // torch.classes.rematlas.Recording: records a training step for the Python package.
+#include <array>
+
 #include "runtime/training/bindings.h"
 
 namespace rematlas {
+namespace {
+
+/// The names of the values of StepRecording::State, in their order.
+constexpr std::array state_names{"open", "recorded", "refused", "dropped", "disturbed"};
+
+}  // namespace
 
 StepRecording::Kind kind_named(const std::string& name) {
     if (name == "from shapes") return StepRecording::Kind::from_shapes;
@@ -31,19 +39,8 @@ void define_recording(torch::Library& library) {
                                    const at::Tensor& tensor) { return self->step->depends_on_data(tensor); })
         .def("line", [](const Recording& self) { return self->step->places.line(); })
         .def("state",
-             [](const Recording& self) -> std::string {
-                 switch (self->step->state()) {
-                     case StepRecording::State::open:
-                         return "open";
-                     case StepRecording::State::recorded:
-                         return "recorded";
-                     case StepRecording::State::dropped:
-                         return "dropped";
-                     case StepRecording::State::disturbed:
-                         return "disturbed";
-                     default:
-                         return "refused";
-                 }
+             [](const Recording& self) {
+                 return std::string(state_names.at(static_cast<std::size_t>(self->step->state())));
              })
         .def("refusal", [](const Recording& self) { return self->step->refusal().value_or(""); })
         .def("eviction_changed", [](const Recording& self) { return self->step->eviction_changed(); })

@@ -16,7 +16,6 @@
 
 namespace rematlas {
 
-using torch::autograd::edge_list;
 using torch::autograd::variable_list;
 
 std::vector<NamedTensor> trained_of(const std::vector<NamedTensor>& tensors) {
@@ -58,10 +57,6 @@ std::vector<InputSpec> specs_of(const std::vector<at::Tensor>& inputs) {
         specs.push_back({.dtype = input.scalar_type(), .sizes = input.sizes().vec(), .bound = {}});
     return specs;
 }
-
-}  // namespace
-
-namespace {
 
 RecorderOptions options_for(StepRecording::Kind kind, ShapeKernels* shapes, MemoryMeter* memory,
                             std::shared_ptr<OtherThreads> others) {

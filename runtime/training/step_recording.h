@@ -91,7 +91,6 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     std::int64_t beside() const { return beside_; }
     /// Returns the bytes that the forward keeps for the backward, including the outputs.
     std::int64_t held() const { return alive_after_forward_ - beside_ - counted_; }
-    const std::vector<NamedTensor>& tensors() const { return tensors_; }
     /// Returns, for each output, the index of the input that the forward returned as this output; -1 if the
     /// output is not an input.
     const std::vector<int>& passed_inputs() const { return passed_inputs_; }

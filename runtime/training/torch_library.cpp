@@ -12,6 +12,7 @@
 #include "core/costs/builtin_profiles.h"
 #include "core/costs/link_profile.h"
 #include "core/planning/config.h"
+#include "runtime/allocator/arena.h"
 #include "runtime/allocator/counting_allocator.h"
 #include "runtime/device/host_tensors.h"
 #include "runtime/replay/compare.h"
@@ -219,6 +220,25 @@ void define_ops(torch::Library& library) {
     library.def("counted_bytes() -> int", [] { return CountingAllocator::alive(); });
     library.def("counted_peak_bytes() -> int", [] { return CountingAllocator::watermark(); });
     library.def("reset_counted_peak() -> ()", [] { CountingAllocator::reset_watermark(); });
+}
+
+struct TorchDeviceMemory : torch::CustomClassHolder {};
+
+/// Defines functions about memory that the Python package calls around the caller's steps. They are not
+/// registered as ops, because a dispatch mode of the caller would see ops.
+void define_device_memory(torch::Library& library) {
+    library
+        .class_<TorchDeviceMemory>("DeviceMemory")
+        // Frees the memory of the device's idle arenas. An arena (the memory of a planned step) is idle
+        // between steps if the caller holds no tensor in it.
+        .def_static("release_idle_arenas",
+                    [](const std::string& device) {
+                        const c10::Device of(device);
+                        Arena::give_way(of.is_cpu() ? the_host : of.index());
+                    })
+        // Returns the most bytes that all tensors took on the device since the last call of `take_step_peak`.
+        .def_static("take_step_peak",
+                    [](const std::string& device) { return open_device_named(device)->take_step_peak(); });
 }
 
 TORCH_LIBRARY(rematlas, library) {

@@ -18,7 +18,6 @@
 
 namespace rematlas {
 
-using torch::autograd::edge_list;
 using torch::autograd::variable_list;
 
 namespace {

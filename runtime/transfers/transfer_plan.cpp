@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "core/schedule/homes.h"
 #include "runtime/transfers/host_layout.h"

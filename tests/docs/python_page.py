@@ -292,7 +292,6 @@ def methods_of(node: ast.ClassDef) -> list[tuple[str, str]]:
 UNTOLD = {
     "of",
     "is_told_by",
-    "on_file",
     "used_outputs",
     "chunk_size",
     "likeliest_first",

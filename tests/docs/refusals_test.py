@@ -58,7 +58,7 @@ REPORTS = {
     "runtime/capture/recorder.cpp": ("in the backward pass",),
     "runtime/capture/recording.cpp": ("in the backward pass",),
     "runtime/capture/update_recorder.cpp": ("in the optimizer's step:",),
-    "runtime/device/measure_host.cpp": ("",),
+    "runtime/device/measure_links.cpp": ("",),
     "runtime/dispatch/every_op.cpp": ("beside another fallback",),
     "runtime/eviction/evictor_outside.cpp": ("a look at a tensor's memory",),
     "runtime/python/rematlas/cards/fits.py": ("Of each card", "No larger … was asked about"),

@@ -1,11 +1,10 @@
-#include "runtime/replay/device_graph_obstacle.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "core/schedule/run_sequence.h"
+#include "runtime/replay/device_graph_step.h"
 #include "tests/runtime/captured_model.h"
 
 namespace rematlas {

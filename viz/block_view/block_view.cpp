@@ -47,20 +47,6 @@ std::string label_of(const Blocks& blocks, BlockId b) {
     return numbered && named_list ? blocks[list].name + "." + name : name;
 }
 
-void add(DecisionShares& shares, Decision decision, Bytes bytes) {
-    switch (decision) {
-        case Decision::keep:
-            shares.kept += bytes;
-            break;
-        case Decision::recompute:
-            shares.recomputed += bytes;
-            break;
-        case Decision::offload:
-            shares.offloaded += bytes;
-            break;
-    }
-}
-
 /// Builds the view in three passes: first the visible items, then the sums of each item, then the edges
 /// between items.
 class ViewBuilder {
@@ -231,7 +217,7 @@ class ViewBuilder {
                 item.phase = source.phase;
             item.time += source.time;
             if (decisions_) item.runs += decisions_->runs[op];
-            for (TensorId t : source.outputs) add(item.made, decision_of(t), graph_.tensors[t].bytes);
+            for (TensorId t : source.outputs) item.made.of(decision_of(t)) += graph_.tensors[t].bytes;
         }
         for (const BlockViewItem& item : view_.items)
             for (int c = item.cluster; c >= 0; c = view_.clusters[c].parent)
@@ -322,7 +308,7 @@ class ViewBuilder {
             view_.edges.push_back({from, to, role_of(view_.items[from].phase, view_.items[to].phase), 0, {}});
         BlockViewEdge& edge = view_.edges[place->second];
         ++edge.tensors;
-        add(edge.bytes, decision_of(t), graph_.tensors[t].bytes);
+        edge.bytes.of(decision_of(t)) += graph_.tensors[t].bytes;
     }
 
     const Graph& graph_;
@@ -345,6 +331,12 @@ class ViewBuilder {
 Decision DecisionShares::largest() const {
     if (offloaded >= recomputed && offloaded > kept) return Decision::offload;
     return recomputed > kept ? Decision::recompute : Decision::keep;
+}
+
+Bytes bytes_made(const Graph& graph, OpId op) {
+    Bytes sum;
+    for (TensorId tensor : graph.ops[op].outputs) sum += graph.tensors[tensor].bytes;
+    return sum;
 }
 
 Decisions decisions_of(const Graph& graph, std::span<const Step> steps) {

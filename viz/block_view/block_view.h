@@ -28,6 +28,9 @@ struct Decisions {
                                            ///< its op runs again
 };
 
+/// Returns the bytes of all outputs of the op.
+Bytes bytes_made(const Graph& graph, OpId op);
+
 /// Returns the decisions of a schedule. Steps whose op or tensor is not in the graph are ignored.
 Decisions decisions_of(const Graph& graph, std::span<const Step> steps);
 
@@ -38,6 +41,9 @@ struct DecisionShares {
     Bytes offloaded;
 
     Bytes total() const { return kept + recomputed + offloaded; }
+    Bytes& of(Decision decision) {
+        return decision == Decision::keep ? kept : decision == Decision::recompute ? recomputed : offloaded;
+    }
     Decision largest() const;
     bool operator==(const DecisionShares&) const = default;
 };

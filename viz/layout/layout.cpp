@@ -1,5 +1,7 @@
 #include "viz/layout/layout.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -15,25 +17,13 @@ using Json = nlohmann::json;
 constexpr double kLargest = 1e7;  // largest coordinate or size, in points; 3.5 km of paper
 constexpr std::size_t kMostEntries = 4'000'000;
 
-const char* name_of(EdgeRole role) {
-    switch (role) {
-        case EdgeRole::down:
-            return "down";
-        case EdgeRole::up:
-            return "up";
-        case EdgeRole::rung:
-            return "rung";
-        case EdgeRole::free:
-            return "free";
-    }
-    return "down";
-}
+/// The names of the roles, in the order of `EdgeRole`.
+constexpr std::array kRoles = {"down", "up", "rung", "free"};
 
 std::optional<EdgeRole> role_from(const Json& json) {
-    if (!json.is_string()) return std::nullopt;
-    for (EdgeRole role : {EdgeRole::down, EdgeRole::up, EdgeRole::rung, EdgeRole::free})
-        if (json.get_ref<const std::string&>() == name_of(role)) return role;
-    return std::nullopt;
+    const auto found = std::find(kRoles.begin(), kRoles.end(), json);
+    return found == kRoles.end() ? std::nullopt
+                                 : std::optional(static_cast<EdgeRole>(found - kRoles.begin()));
 }
 
 constexpr LayoutRow kRows[] = {LayoutRow::any, LayoutRow::first, LayoutRow::last};
@@ -161,7 +151,7 @@ Json to_json(const LayoutRequest& request) {
     for (const LayoutItem& item : request.items)
         items.push_back({item.size.width, item.size.height, item.cluster, static_cast<int>(item.row)});
     for (const LayoutEdge& edge : request.edges)
-        edges.push_back({edge.from, edge.to, name_of(edge.role), edge.weight});
+        edges.push_back({edge.from, edge.to, kRoles[static_cast<std::size_t>(edge.role)], edge.weight});
     for (const LayoutCluster& c : request.clusters)
         clusters.push_back({c.parent, c.title.width, c.title.height, c.twin});
     for (const LayoutPair& pair : request.pairs) pairs.push_back({pair.left, pair.right});

@@ -193,13 +193,9 @@ class CairoCanvas final : public PictureCanvas {
 
 }  // namespace
 
-std::unique_ptr<PictureCanvas> make_cairo_canvas(PictureFormat format, Size size, std::string_view title) {
-    return std::make_unique<CairoCanvas>(format, size, title);
-}
-
 std::unique_ptr<PictureCanvas> make_canvas(PictureFormat format, Size size, std::string_view title) {
-    return format == PictureFormat::svg ? make_svg_canvas(size, title)
-                                        : make_cairo_canvas(format, size, title);
+    if (format == PictureFormat::svg) return make_svg_canvas(size, title);
+    return std::make_unique<CairoCanvas>(format, size, title);
 }
 
 const TextRuler& picture_ruler() {

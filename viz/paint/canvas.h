@@ -124,7 +124,6 @@ struct SvgPlace {
 /// megapixels or 32,000 pixels for a side. PDF is scaled down if a side would exceed 14,400 points.
 std::unique_ptr<PictureCanvas> make_canvas(PictureFormat format, Size size, std::string_view title);
 std::unique_ptr<PictureCanvas> make_svg_canvas(Size size, std::string_view title, const SvgPlace& place = {});
-std::unique_ptr<PictureCanvas> make_cairo_canvas(PictureFormat format, Size size, std::string_view title);
 
 /// Returns the ruler of the canvases above, for sizes that are needed before a canvas exists.
 const TextRuler& picture_ruler();

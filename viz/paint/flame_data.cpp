@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "viz/block_view/block_view.h"
 #include "viz/paint/step_spans.h"
 
 namespace rematlas {
@@ -119,12 +120,6 @@ class BoxMaker {
     FlameData& data_;
 };
 
-Bytes made_by(const Graph& graph, const Op& op) {
-    Bytes made;
-    for (const TensorId output : op.outputs) made += graph.tensors[output].bytes;
-    return made;
-}
-
 void add_runs_on_host(const Graph& graph, const std::vector<Step>& steps, const Simulation& simulation,
                       FlameData& data) {
     for (const SideTrace& beside : simulation.beside) {
@@ -136,7 +131,7 @@ void add_runs_on_host(const Graph& graph, const std::vector<Step>& steps, const 
                      .on_host = true,
                      .time = beside.end - beside.start};
         if (data.axis == LaneAxis::steps) run.begin = data.step_begin[beside.step], run.end = run.begin + 1;
-        run.made = made_by(graph, graph.ops[run.op]);
+        run.made = bytes_made(graph, run.op);
         data.length = std::max(data.length, run.end);
         data.runs.push_back(run);
     }
@@ -152,14 +147,13 @@ FlameData flame_data(const Graph& graph, const std::vector<Step>& steps, const S
     for (std::size_t i = 0; i < simulation.steps.size(); ++i) {
         data.held.push_back(simulation.steps[i].during);
         if (!steps[i].runs()) continue;
-        const Op& op = graph.ops[steps[i].op()];
         FlameRun run{.begin = spans.begin[i],
                      .end = spans.end[i],
                      .step = static_cast<int>(i),
                      .op = steps[i].op(),
                      .again = ran[steps[i].op()] != 0,
                      .time = simulation.steps[i].end - simulation.steps[i].start};
-        run.made = made_by(graph, op);
+        run.made = bytes_made(graph, run.op);
         ran[run.op] = 1;
         data.runs.push_back(run);
     }

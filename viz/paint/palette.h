@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 
 #include "core/graph/graph.h"
 #include "viz/block_view/block_view.h"
@@ -19,29 +20,11 @@ inline constexpr Color kPurple = Color::hex(0xcc79a7);
 inline constexpr Color kGrey = Color::hex(0x8a929b);
 
 constexpr Color of(Phase phase) {
-    switch (phase) {
-        case Phase::forward:
-            return kSky;
-        case Phase::loss:
-            return kOrange;
-        case Phase::backward:
-            return kGreen;
-        case Phase::optimizer:
-            return kGrey;
-    }
-    return kGrey;
+    return std::array{kSky, kOrange, kGreen, kGrey}[static_cast<std::size_t>(phase)];
 }
 
 constexpr Color of(Decision decision) {
-    switch (decision) {
-        case Decision::keep:
-            return kBlue;
-        case Decision::recompute:
-            return kVermilion;
-        case Decision::offload:
-            return kPurple;
-    }
-    return kGrey;
+    return std::array{kBlue, kVermilion, kPurple}[static_cast<std::size_t>(decision)];
 }
 
 /// The colours of the page, of texts and of lines. Data has the same hues on every paper; on dark paper they

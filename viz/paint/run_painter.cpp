@@ -247,21 +247,9 @@ void paint_run(Canvas& canvas, const RunScene& scene) {
 }
 
 Color color_of(StepRunner runner, const palette::Paper& paper) {
-    switch (runner) {
-        case StepRunner::plan:
-            return paper.data(palette::kBlue);
-        case StepRunner::original:
-            return paper.data(palette::kVermilion);
-        case StepRunner::evicted:
-            return paper.data(palette::kOrange);
-        case StepRunner::recorded:
-            return paper.data(palette::kPurple);
-        case StepRunner::compared:
-            return paper.data(palette::kSky);
-        case StepRunner::evaluated:
-            return paper.data(palette::kGrey);
-    }
-    return paper.line;
+    using namespace palette;
+    constexpr std::array<Color, kStepRunners> colors{kBlue, kVermilion, kOrange, kPurple, kSky, kGrey};
+    return paper.data(colors[static_cast<std::size_t>(runner)]);
 }
 
 std::string runner_words(StepRunner runner) {

@@ -59,17 +59,8 @@ std::string curve_name(const SweepCurve& curve) {
 }
 
 std::vector<double> curve_dash(const SweepCurve& curve) {
-    switch (curve.copies.what) {
-        case Offload::none:
-            return {};
-        case Offload::activations:
-            return {7, 3};
-        case Offload::weights:
-            return {9, 3, 2, 3};
-        case Offload::all:
-            return {4, 2};
-    }
-    return {};
+    const std::vector<double> dashes[] = {{}, {7, 3}, {9, 3, 2, 3}, {4, 2}};
+    return dashes[static_cast<std::size_t>(curve.copies.what)];
 }
 
 std::size_t curve_look(const SweepCurve& curve) {

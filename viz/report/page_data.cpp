@@ -63,24 +63,9 @@ json op_columns(const Graph& graph, const ModuleGroups& groups, PageStrings& str
             {"inputs", inputs.take()}, {"outputs", outputs.take()}, {"inplace", inplace.take()}};
 }
 
+/// Returns the letter of the kind. The letters are in the order of the enumeration.
 char letter_of(StepKind kind) {
-    switch (kind) {
-        case StepKind::run:
-            return 'r';
-        case StepKind::run_inplace:
-            return 'i';
-        case StepKind::free:
-            return 'f';
-        case StepKind::offload:
-            return 'o';
-        case StepKind::fetch:
-            return 't';
-        case StepKind::drop:
-            return 'd';
-        case StepKind::run_host:
-            return 'h';
-    }
-    return 'f';
+    return "rifotdh"[static_cast<std::size_t>(kind)];
 }
 
 /// Returns the column, or an empty text if all of its numbers are 0.

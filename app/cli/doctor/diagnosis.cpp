@@ -1,5 +1,6 @@
 #include "app/cli/doctor/diagnosis.h"
 
+#include <functional>
 #include <future>
 
 #include "app/cli/doctor/machine_facts.h"
@@ -35,22 +36,15 @@ void complain_of_devices(const Diagnosis& found, std::vector<Complaint>& wrong) 
 
 Diagnosis diagnose(std::chrono::seconds limit) {
     Diagnosis found;
-    /// The complaints of one check. Checks that run at the same time have separate objects.
-    struct Complaints {
-        std::vector<Complaint> wrong, missing;
-    };
     Complaints of_python, of_driver, of_runtime, of_layout, of_explorer, of_machine;
-    auto python = std::async(std::launch::async,
-                             [&] { return look_at_python(limit, of_python.wrong, of_python.missing); });
-    auto driver = std::async(std::launch::async, [&] { return look_at_driver(limit, of_driver.wrong); });
-    auto runtime = std::async(std::launch::async, [&] {
-        return look_at_runtime_program(limit, of_runtime.wrong, of_runtime.missing);
-    });
-    auto layout = std::async(std::launch::async, [&] {
-        return look_at_layout_program(limit, of_layout.wrong, of_layout.missing);
-    });
-    auto explorer = std::async(
-        std::launch::async, [&] { return look_at_explorer(limit, of_explorer.wrong, of_explorer.missing); });
+    const auto begin = [limit](auto look, Complaints& complaints) {
+        return std::async(std::launch::async, look, limit, std::ref(complaints));
+    };
+    auto python = begin(look_at_python, of_python);
+    auto driver = begin(look_at_driver, of_driver);
+    auto runtime = begin(look_at_runtime_program, of_runtime);
+    auto layout = begin(look_at_layout_program, of_layout);
+    auto explorer = begin(look_at_explorer, of_explorer);
     found.system = look_at_system();
     found.settings = look_at_settings(of_machine.wrong);
     found.cache = look_at_cache(of_machine.wrong);

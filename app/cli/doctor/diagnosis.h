@@ -16,6 +16,12 @@ struct Complaint {
     std::string what, action;
 };
 
+/// The complaints of one check. Checks that run at the same time have separate objects.
+struct Complaints {
+    std::vector<Complaint> wrong;    ///< about parts that are installed and do not work
+    std::vector<Complaint> missing;  ///< about missing parts, without which some commands do not work
+};
+
 struct SystemFacts {
     std::string system;  ///< "Debian GNU/Linux 12 (bookworm)"
     std::string kernel;  ///< "Linux 6.1.0 x86_64"
@@ -57,15 +63,13 @@ struct CacheFacts {
     std::int64_t files = 0;
 };
 
-struct Diagnosis {
+struct Diagnosis : Complaints {
     SystemFacts system;
     PythonFacts python;
     std::vector<FoundDevice> devices;
     std::vector<FoundProgram> programs;
     std::vector<Setting> settings;  ///< the environment variables of told_variables.h that are set
     CacheFacts cache;
-    std::vector<Complaint> wrong;    ///< parts that are installed and do not work
-    std::vector<Complaint> missing;  ///< missing parts, without which some commands do not work
 };
 
 /// Examines this machine. Waits at most `limit` for each program that is started.

@@ -50,13 +50,14 @@ SystemFacts look_at_system() {
     return facts;
 }
 
-std::vector<FoundDevice> look_at_driver(std::chrono::seconds limit, std::vector<Complaint>& wrong) {
+std::vector<FoundDevice> look_at_driver(std::chrono::seconds limit, Complaints& complaints) {
     const ChildRun run = run_child(
         {"nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader,nounits"},
         limit);
     if (run.start_error == ENOENT) return {};  // without nvidia-smi, NVIDIA's driver is not installed
     if (!run.ended_well()) {
-        wrong.push_back({"nvidia-smi " + run.how_it_ended(limit), "repair or restart the driver of the GPU"});
+        complaints.wrong.push_back(
+            {"nvidia-smi " + run.how_it_ended(limit), "repair or restart the driver of the GPU"});
         return {};
     }
     std::vector<FoundDevice> devices;

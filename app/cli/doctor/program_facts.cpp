@@ -67,29 +67,28 @@ fs::path find_explorer() {
 
 }  // namespace
 
-FoundProgram look_at_runtime_program(std::chrono::seconds limit, std::vector<Complaint>& wrong,
-                                     std::vector<Complaint>& missing) {
+FoundProgram look_at_runtime_program(std::chrono::seconds limit, Complaints& complaints) {
     const fs::path path = find_runtime_program();
     if (path.empty()) {
         const char* why = std::getenv("REMATLAS_NO_RUNTIME");
-        missing.push_back(
+        complaints.missing.push_back(
             {"there is no rematlas-runtime: capture, run and links of files do not work" +
                  (why && *why ? std::string(": ") + why : std::string()),
              "activate the environment with the Python package of Rematlas, or build with libtorch "
              "(make build)"});
         return named_program("rematlas-runtime", {});
     }
-    FoundProgram program = tried("rematlas-runtime", path, {"--help"}, limit, wrong);
+    FoundProgram program = tried("rematlas-runtime", path, {"--help"}, limit, complaints.wrong);
     std::ifstream(path.parent_path() / "torch_version") >> program.torch;
     return program;
 }
 
-FoundProgram look_at_layout_program(std::chrono::seconds limit, std::vector<Complaint>& wrong,
-                                    std::vector<Complaint>& missing) {
+FoundProgram look_at_layout_program(std::chrono::seconds limit, Complaints& complaints) {
     const fs::path path = find_layout_worker();
     if (path.empty()) {
-        missing.push_back({"there is no rematlas-layout: pictures of graphs do not work",
-                           "build with Graphviz (libgvc), or let REMATLAS_LAYOUT_WORKER name the program"});
+        complaints.missing.push_back(
+            {"there is no rematlas-layout: pictures of graphs do not work",
+             "build with Graphviz (libgvc), or let REMATLAS_LAYOUT_WORKER name the program"});
         return named_program("rematlas-layout", {});
     }
     FoundProgram program = named_program("rematlas-layout", path);
@@ -103,20 +102,20 @@ FoundProgram look_at_layout_program(std::chrono::seconds limit, std::vector<Comp
     program.works = static_cast<bool>(layout);
     program.how = layout ? "runs" : layout.error().message;
     if (program.works) return program;
-    wrong.push_back(
+    complaints.wrong.push_back(
         {program.path + ": " + program.how, "install Graphviz (libgvc6), or build Rematlas again"});
     return program;
 }
 
-FoundProgram look_at_explorer(std::chrono::seconds limit, std::vector<Complaint>& wrong,
-                              std::vector<Complaint>& missing) {
+FoundProgram look_at_explorer(std::chrono::seconds limit, Complaints& complaints) {
     const fs::path path = find_explorer();
     if (path.empty()) {
-        missing.push_back({"there is no rematlas-explorer: graphs and plans cannot be shown in a window",
-                           "build with Qt 5.15, or use rematlas serve and rematlas report"});
+        complaints.missing.push_back(
+            {"there is no rematlas-explorer: graphs and plans cannot be shown in a window",
+             "build with Qt 5.15, or use rematlas serve and rematlas report"});
         return named_program("rematlas-explorer", {});
     }
-    return tried("rematlas-explorer", path, {"--version"}, limit, wrong);
+    return tried("rematlas-explorer", path, {"--version"}, limit, complaints.wrong);
 }
 
 }  // namespace rematlas

@@ -55,8 +55,8 @@ void complain_of_stages(const ProbeAnswer& answer, const PythonFacts& python, st
 
 }  // namespace
 
-PythonFacts look_at_python(std::chrono::seconds limit, std::vector<Complaint>& wrong,
-                           std::vector<Complaint>& missing) {
+PythonFacts look_at_python(std::chrono::seconds limit, Complaints& complaints) {
+    auto& [wrong, missing] = complaints;
     PythonFacts python;
     python.asked_for = python_interpreter().string();
     const ChildRun run = run_child({python.asked_for, "-c", python_probe}, limit);

@@ -9,8 +9,7 @@ namespace rematlas {
 
 extern const char* const python_probe;  ///< the probe: the text of the script python_probe.py
 
-/// Runs the probe. Problems are added to `wrong` and `missing`.
-PythonFacts look_at_python(std::chrono::seconds limit, std::vector<Complaint>& wrong,
-                           std::vector<Complaint>& missing);
+/// Runs the probe. Problems are added to `complaints`.
+PythonFacts look_at_python(std::chrono::seconds limit, Complaints& complaints);
 
 }  // namespace rematlas

@@ -43,42 +43,23 @@ std::string list_text(const std::vector<std::string>& items) {
     return text + "]";
 }
 
-/// Returns the sweep without the steps of its schedules, because the board keeps these schedules as plans.
-Sweep without_steps(const Sweep& sweep) {
-    Sweep light{.graph = sweep.graph, .graph_sha256 = sweep.graph_sha256, .curves = {}, .pins = sweep.pins};
-    for (const SweepCurve& curve : sweep.curves) {
-        SweepCurve& copy = light.curves.emplace_back(
-            SweepCurve{.solver = curve.solver, .points = {}, .copies = curve.copies});
-        for (const SweepPoint& point : curve.points)
-            copy.points.push_back({.budget = point.budget,
-                                   .status = point.status,
-                                   .peak = point.peak,
-                                   .overhead = point.overhead,
-                                   .bound = point.bound,
-                                   .steps = {},
-                                   .host_peak = point.host_peak});
-    }
-    return light;
+/// Returns the sweep without the schedules of its points, because the board keeps these schedules as plans.
+Sweep without_schedules(Sweep sweep) {
+    for (SweepCurve& curve : sweep.curves)
+        for (SweepPoint& point : curve.points) {
+            point.steps.clear();
+            point.homes = {};
+            point.arena.reset();
+        }
+    return sweep;
 }
 
 }  // namespace
 
 std::string_view to_string(JobPhase phase) {
-    switch (phase) {
-        case JobPhase::waiting:
-            return "waiting";
-        case JobPhase::running:
-            return "running";
-        case JobPhase::done:
-            return "done";
-        case JobPhase::no_schedule:
-            return "no schedule";
-        case JobPhase::cancelled:
-            return "cancelled";
-        case JobPhase::failed:
-            break;
-    }
-    return "failed";
+    static constexpr std::string_view words[] = {"waiting",     "running",   "done",
+                                                 "no schedule", "cancelled", "failed"};
+    return words[static_cast<std::size_t>(phase)];
 }
 
 PlanBoard::PlanBoard(const ReportOf& given, std::function<void()> on_change)
@@ -144,7 +125,7 @@ Result<int> PlanBoard::add_plan(const std::string& name, Schedule schedule) {
 }
 
 void PlanBoard::set_sweep(int job, const Sweep& sweep, bool is_whole) {
-    Sweep light = without_steps(sweep);
+    Sweep light = without_schedules(sweep);
     changed([&] {
         if (is_whole) add_sweep(light, known_);
         raise_bounds(graph_, known_, light);

@@ -72,8 +72,9 @@ Offload offload_asked(const Fields& fields) {
     return *what;
 }
 
-std::string words_of(Bytes budget, const std::string& solver, Offload offload) {
-    return format_bytes(budget) + " by " + solver +
+/// Returns for example "2 GiB by atlas with copies of weights".
+std::string words_of(const std::string& budget, const std::string& solver, Offload offload) {
+    return budget + " by " + solver +
            (offload == Offload::none ? "" : " with copies of " + std::string(to_string(offload)));
 }
 
@@ -136,8 +137,8 @@ json SolveCalls::about() const {
             {"processors", processors_}};
 }
 
-Result<int> SolveCalls::start(const std::string& words, std::chrono::nanoseconds limit,
-                              std::function<JobEnd(int, std::stop_token)> work) {
+Result<json> SolveCalls::start(const std::string& words, std::chrono::nanoseconds limit,
+                               std::function<JobEnd(int, std::stop_token)> work) {
     if (queue_.count_waiting() >= most_waiting)
         return Error{std::to_string(most_waiting) + " jobs wait already: cancel one, or wait until one ends",
                      ErrorKind::negative};
@@ -146,7 +147,7 @@ Result<int> SolveCalls::start(const std::string& words, std::chrono::nanoseconds
         board_.begin_job(job);
         board_.end_job(job, guarded([&] { return work(job, stop); }));
     });
-    return job;
+    return json{{"job", job}};
 }
 
 Result<json> SolveCalls::solve(const json& asked) {
@@ -171,13 +172,12 @@ Result<json> SolveCalls::solve(const json& asked) {
         return request;
     });
     if (!request) return request.error();
-    const std::string words = words_of(request->budget.bytes, request->solver, request->copies.what);
-    const Result<int> job =
-        start(words, request->limits.time, [this, request = *request, words](int job, std::stop_token stop) {
-            return solve_now(request, words, job, stop);
-        });
-    if (!job) return job.error();
-    return json{{"job", *job}};
+    const std::string words =
+        words_of(format_bytes(request->budget.bytes), request->solver, request->copies.what);
+    return start(words, request->limits.time,
+                 [this, request = *request, words](int job, std::stop_token stop) {
+                     return solve_now(request, words, job, stop);
+                 });
 }
 
 JobEnd SolveCalls::solve_now(SolveRequest request, const std::string& words, int job, std::stop_token stop) {
@@ -243,14 +243,11 @@ Result<json> SolveCalls::sweep(const json& asked) {
     const std::size_t count =
         options->budgets.empty() ? static_cast<std::size_t>(options->count) : options->budgets.size();
     const Offload offload = options->copies.front().what;
-    const std::string words =
-        "A sweep of " + std::to_string(count) + (count == 1 ? " budget by " : " budgets by ") + names +
-        (offload == Offload::none ? "" : " with copies of " + std::string(to_string(offload)));
-    const Result<int> job = start(
-        words, options->limits.time,
-        [this, options = *options](int job, std::stop_token stop) { return sweep_now(options, job, stop); });
-    if (!job) return job.error();
-    return json{{"job", *job}};
+    const std::string words = words_of(
+        "A sweep of " + std::to_string(count) + (count == 1 ? " budget" : " budgets"), names, offload);
+    return start(words, options->limits.time, [this, options = *options](int job, std::stop_token stop) {
+        return sweep_now(options, job, stop);
+    });
 }
 
 JobEnd SolveCalls::sweep_now(SweepOptions options, int job, std::stop_token stop) {
@@ -291,8 +288,9 @@ JobEnd SolveCalls::sweep_now(SweepOptions options, int job, std::stop_token stop
 Result<void> SolveCalls::add_point(const SweepCurve& curve, const SweepPoint& point) {
     if (!was_found(point)) return {};
     const Problem problem{graph_, flat_, curve.copies};
-    const Result<int> plan = board_.add_plan(words_of(point.budget, curve.solver, curve.copies.what),
-                                             schedule_of(problem, curve.solver, point));
+    const Result<int> plan =
+        board_.add_plan(words_of(format_bytes(point.budget), curve.solver, curve.copies.what),
+                        schedule_of(problem, curve.solver, point));
     return plan ? Result<void>() : plan.error();
 }
 

@@ -49,8 +49,8 @@ class SolveCalls {
     nlohmann::json about() const;
 
   private:
-    Result<int> start(const std::string& words, std::chrono::nanoseconds limit,
-                      std::function<JobEnd(int, std::stop_token)> work);
+    Result<nlohmann::json> start(const std::string& words, std::chrono::nanoseconds limit,
+                                 std::function<JobEnd(int, std::stop_token)> work);
     JobEnd solve_now(SolveRequest request, const std::string& words, int job, std::stop_token stop);
     JobEnd sweep_now(SweepOptions options, int job, std::stop_token stop);
     /// Adds the schedule of a point to the board if the point has one.

@@ -8,9 +8,8 @@
 
 namespace rematlas::explorer {
 
-AliveView::AliveView(Session& session, QWidget* parent)
-    : QWidget(parent),
-      session_(session),
+AliveView::AliveView(Session& session)
+    : session_(session),
       model_(new AliveModel(this)),
       sorted_(new QSortFilterProxyModel(this)),
       headline_(theme::quiet_label({}, true)) {
@@ -22,23 +21,18 @@ AliveView::AliveView(Session& session, QWidget* parent)
     table_->setAccessibleName(tr("What is in memory"));
     headline_->setObjectName("alive_headline");
 
-    auto* peak = new QToolButton;
-    peak->setText(tr("Go to peak"));
-    peak->setProperty("boxed", true);
-    peak->setToolTip(tr("Puts the cursor where the most memory is held"));
-    auto* modules = new QToolButton;
+    QToolButton* peak =
+        theme::boxed_button(tr("Go to peak"), tr("Puts the cursor where the most memory is held"));
+    QToolButton* modules = theme::boxed_button(tr("By module"));
     modules->setObjectName("alive_by_module");
-    modules->setText(tr("By module"));
-    modules->setProperty("boxed", true);
     modules->setCheckable(true);
     auto* bar = new QHBoxLayout;
     bar->setContentsMargins(theme::gap, theme::gap / 2, theme::gap, theme::gap / 2);
-    auto* lifetimes = new QToolButton;
+    QToolButton* lifetimes = theme::boxed_button(
+        tr("Lifetimes"),
+        tr("Shows from when to when each tensor is held, and what reads it (Enter on a row: with that "
+           "tensor)"));
     lifetimes->setObjectName("alive_lifetimes");
-    lifetimes->setText(tr("Lifetimes"));
-    lifetimes->setProperty("boxed", true);
-    lifetimes->setToolTip(tr(
-        "Shows from when to when each tensor is held, and what reads it (Enter on a row: with that tensor)"));
     bar->addStretch();
     bar->addWidget(lifetimes);
     bar->addWidget(modules);

@@ -15,7 +15,7 @@ namespace rematlas::explorer {
 class AliveView : public QWidget {
     Q_OBJECT
   public:
-    explicit AliveView(Session& session, QWidget* parent = nullptr);
+    explicit AliveView(Session& session);
 
     void go_to_peak();
     const AliveModel& model() const { return *model_; }

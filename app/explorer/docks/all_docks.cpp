@@ -24,34 +24,30 @@ QWidget* made(Session& session) {
     return new Dock(session);
 }
 
-QAction* added(QMenu& menu, const char* title, const char* shortcut) {
-    QAction* action = menu.addAction(QCoreApplication::translate("Docks", title));
-    action->setShortcut(QKeySequence(shortcut));
-    return action;
+template <class Dock, class React>
+QAction* added(QMenu& menu, const char* title, const char* shortcut, Dock& dock, React react) {
+    return menu.addAction(QCoreApplication::translate("Docks", title), &dock, react, QKeySequence(shortcut));
 }
 
 QList<QAction*> add_solve_actions(QWidget& dock, QMenu& menu) {
     auto& panel = static_cast<SolvePanel&>(dock);
-    QAction* solve = added(menu, QT_TRANSLATE_NOOP("Docks", "&Solve"), "Ctrl+Return");
-    QObject::connect(solve, &QAction::triggered, &panel, &SolvePanel::solve);
-    QAction* budget = added(menu, QT_TRANSLATE_NOOP("Docks", "Edit the &budget"), "Ctrl+B");
-    QObject::connect(budget, &QAction::triggered, &panel, &SolvePanel::focus_budget);
-    return {solve, budget};
+    return {added(menu, QT_TRANSLATE_NOOP("Docks", "&Solve"), "Ctrl+Return", panel, &SolvePanel::solve),
+            added(menu, QT_TRANSLATE_NOOP("Docks", "Edit the &budget"), "Ctrl+B", panel,
+                  &SolvePanel::focus_budget)};
 }
 
 QList<QAction*> add_tradeoff_actions(QWidget& dock, QMenu& menu) {
     auto& view = static_cast<TradeoffView&>(dock);
-    QAction* sweep = added(menu, QT_TRANSLATE_NOOP("Docks", "S&weep budgets"), "Ctrl+Shift+Return");
+    QAction* sweep = added(menu, QT_TRANSLATE_NOOP("Docks", "S&weep budgets"), "Ctrl+Shift+Return", view,
+                           &TradeoffView::start_sweep);
     sweep->setIcon(theme::icon("sweep"));
-    QObject::connect(sweep, &QAction::triggered, &view, &TradeoffView::start_sweep);
     return {sweep};
 }
 
 QList<QAction*> add_alive_actions(QWidget& dock, QMenu& menu) {
     auto& view = static_cast<AliveView&>(dock);
-    QAction* peak = added(menu, QT_TRANSLATE_NOOP("Docks", "&Go to the peak"), "Ctrl+P");
-    QObject::connect(peak, &QAction::triggered, &view, &AliveView::go_to_peak);
-    return {peak};
+    return {
+        added(menu, QT_TRANSLATE_NOOP("Docks", "&Go to the peak"), "Ctrl+P", view, &AliveView::go_to_peak)};
 }
 
 QList<QAction*> add_plans_actions(QWidget& dock, QMenu& menu) {
@@ -61,13 +57,11 @@ QList<QAction*> add_plans_actions(QWidget& dock, QMenu& menu) {
 
 QList<QAction*> add_why_actions(QWidget& dock, QMenu& menu) {
     auto& panel = static_cast<WhyPanel&>(dock);
-    QAction* keep = added(menu, QT_TRANSLATE_NOOP("Docks", "Pin: &keep"), "Ctrl+Shift+K");
-    QObject::connect(keep, &QAction::triggered, &panel, [&panel] { panel.pin(PinKind::keep); });
-    QAction* again = added(menu, QT_TRANSLATE_NOOP("Docks", "Pin: recom&pute"), "Ctrl+Shift+R");
-    QObject::connect(again, &QAction::triggered, &panel, [&panel] { panel.pin(PinKind::recompute); });
-    QAction* none = added(menu, QT_TRANSLATE_NOOP("Docks", "N&o pin"), "Ctrl+Shift+U");
-    QObject::connect(none, &QAction::triggered, &panel, &WhyPanel::unpin);
-    return {keep, again, none};
+    return {added(menu, QT_TRANSLATE_NOOP("Docks", "Pin: &keep"), "Ctrl+Shift+K", panel,
+                  [&panel] { panel.pin(PinKind::keep); }),
+            added(menu, QT_TRANSLATE_NOOP("Docks", "Pin: recom&pute"), "Ctrl+Shift+R", panel,
+                  [&panel] { panel.pin(PinKind::recompute); }),
+            added(menu, QT_TRANSLATE_NOOP("Docks", "N&o pin"), "Ctrl+Shift+U", panel, &WhyPanel::unpin)};
 }
 
 constexpr DockEntry kDocks[] = {

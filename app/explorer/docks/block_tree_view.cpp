@@ -81,9 +81,8 @@ class FateDelegate : public QStyledItemDelegate {
 
 }  // namespace
 
-BlockTreeView::BlockTreeView(Session& session, QWidget* parent)
-    : QWidget(parent),
-      session_(session),
+BlockTreeView::BlockTreeView(Session& session)
+    : session_(session),
       model_(new BlockTreeModel(this)),
       filter_(new BlockFilterModel(this)),
       search_(new QLineEdit),

@@ -17,7 +17,7 @@ namespace rematlas::explorer {
 class BlockTreeView : public QWidget {
     Q_OBJECT
   public:
-    explicit BlockTreeView(Session& session, QWidget* parent = nullptr);
+    explicit BlockTreeView(Session& session);
 
     void focus_search();
     QTreeView& tree() { return *tree_; }

@@ -22,8 +22,8 @@ std::string side_title(const QString& plan, const LoadedSchedule& schedule) {
 
 }  // namespace
 
-ComparePicture::ComparePicture(Session& session, QWidget* parent)
-    : RangeView("compare_picture", tr("Two plans over time"), parent), session_(session) {
+ComparePicture::ComparePicture(Session& session)
+    : RangeView("compare_picture", tr("Two plans over time")), session_(session) {
     auto* keys = new ViewKeys(*this, tr("Compare"));
     keys->add({Qt::Key_Right}, tr("Go to the next run"), [this] { session_.go_by_runs(1); });
     keys->add({Qt::Key_Left}, tr("Go to the run before"), [this] { session_.go_by_runs(-1); });

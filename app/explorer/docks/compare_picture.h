@@ -14,7 +14,7 @@ namespace rematlas::explorer {
 class ComparePicture : public RangeView {
     Q_OBJECT
   public:
-    explicit ComparePicture(Session& session, QWidget* parent = nullptr);
+    explicit ComparePicture(Session& session);
 
     QSize sizeHint() const override { return {700, 320}; }
     QSize minimumSizeHint() const override { return {300, 90}; }

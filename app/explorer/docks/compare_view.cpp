@@ -12,9 +12,8 @@ constexpr int narrow_compare = 720;  ///< width in pixels below which the dock c
 
 }  // namespace
 
-CompareView::CompareView(Session& session, QWidget* parent)
-    : QWidget(parent),
-      session_(session),
+CompareView::CompareView(Session& session)
+    : session_(session),
       model_(new DifferencesTable(this)),
       sorted_(new QSortFilterProxyModel(this)),
       other_(new QComboBox),

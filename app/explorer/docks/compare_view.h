@@ -16,7 +16,7 @@ namespace rematlas::explorer {
 class CompareView : public QWidget {
     Q_OBJECT
   public:
-    explicit CompareView(Session& session, QWidget* parent = nullptr);
+    explicit CompareView(Session& session);
 
   protected:
     void resizeEvent(QResizeEvent* event) override;

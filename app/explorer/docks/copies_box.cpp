@@ -32,12 +32,8 @@ QString links_text(const Links& links) {
 
 }  // namespace
 
-CopiesBox::CopiesBox(Session& session, QWidget* parent)
-    : QWidget(parent),
-      session_(session),
-      what_(new QComboBox),
-      link_(new QComboBox),
-      remark_(theme::quiet_label({}, true)) {
+CopiesBox::CopiesBox(Session& session)
+    : session_(session), what_(new QComboBox), link_(new QComboBox), remark_(theme::quiet_label({}, true)) {
     what_->setObjectName("copies");
     what_->setAccessibleName(tr("Copies to the host"));
     what_->addItem(tr("none"), static_cast<int>(Offload::none));

@@ -13,7 +13,7 @@ namespace rematlas::explorer {
 class CopiesBox : public QWidget {
     Q_OBJECT
   public:
-    explicit CopiesBox(Session& session, QWidget* parent = nullptr);
+    explicit CopiesBox(Session& session);
 
     /// Called when another solver was chosen. Chooses no copies if this solver cannot make the chosen copies.
     /// Disables the choice if this solver makes no copies.

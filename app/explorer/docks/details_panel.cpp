@@ -7,6 +7,7 @@
 
 #include "app/explorer/look/theme.h"
 #include "app/explorer/words/wording.h"
+#include "viz/block_view/block_view.h"
 
 namespace rematlas::explorer {
 namespace {
@@ -208,7 +209,7 @@ QString details_html(const LoadedGraph& graph, const LoadedSchedule* schedule, c
     return graph_html(graph, schedule);
 }
 
-DetailsPanel::DetailsPanel(Session& session, QWidget* parent) : QTextBrowser(parent), session_(session) {
+DetailsPanel::DetailsPanel(Session& session) : session_(session) {
     setOpenLinks(false);
     this->document()->setDocumentMargin(theme::margin);
     theme::on_change(this, [this] { refresh(); });

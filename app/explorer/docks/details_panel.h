@@ -11,7 +11,7 @@ namespace rematlas::explorer {
 class DetailsPanel : public QTextBrowser {
     Q_OBJECT
   public:
-    explicit DetailsPanel(Session& session, QWidget* parent = nullptr);
+    explicit DetailsPanel(Session& session);
 
   private:
     void refresh();

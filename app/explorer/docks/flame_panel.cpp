@@ -5,7 +5,7 @@
 
 namespace rematlas::explorer {
 
-FlamePanel::FlamePanel(Session& session, QWidget* parent) : QWidget(parent) {
+FlamePanel::FlamePanel(Session& session) {
     auto* view = new FlameView(session);
     QLabel* sums = theme::quiet_label({}, true);
     sums->setObjectName("flame_sums");

@@ -10,7 +10,7 @@ namespace rematlas::explorer {
 class FlamePanel : public QWidget {
     Q_OBJECT
   public:
-    explicit FlamePanel(Session& session, QWidget* parent = nullptr);
+    explicit FlamePanel(Session& session);
 };
 
 }  // namespace rematlas::explorer

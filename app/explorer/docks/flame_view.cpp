@@ -24,7 +24,7 @@ constexpr double zoom_step = 0.8, pan_step = 0.15;
 
 }  // namespace
 
-FlameView::FlameView(Session& session, QWidget* parent) : QAbstractScrollArea(parent), session_(session) {
+FlameView::FlameView(Session& session) : session_(session) {
     setObjectName("flame_view");
     setFrameShape(QFrame::NoFrame);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);

@@ -20,7 +20,7 @@ namespace rematlas::explorer {
 class FlameView : public QAbstractScrollArea {
     Q_OBJECT
   public:
-    explicit FlameView(Session& session, QWidget* parent = nullptr);
+    explicit FlameView(Session& session);
 
     /// Returns null if there is nothing to show.
     const FlameChartPtr& chart() const { return chart_; }

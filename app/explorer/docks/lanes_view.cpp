@@ -30,8 +30,8 @@ bool inside(const Rect& rect, const QPointF& point) {
 
 }  // namespace
 
-LanesView::LanesView(Session& session, QWidget* parent)
-    : RangeView({}, {}, parent),
+LanesView::LanesView(Session& session)
+    : RangeView({}, {}),
       session_(session),
       axis_button_(corner_button(tr("Equal widths"),
                                  tr("Draw every run as wide as any other, instead of by its time"))),

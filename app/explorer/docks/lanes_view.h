@@ -15,7 +15,7 @@ namespace rematlas::explorer {
 class LanesView : public RangeView {
     Q_OBJECT
   public:
-    explicit LanesView(Session& session, QWidget* parent = nullptr);
+    explicit LanesView(Session& session);
 
     const LaneData& data() const { return data_; }
     /// The area of the lanes, from the end of their names to the right edge. May only be called while there

@@ -22,8 +22,7 @@ constexpr double least_names = 150, most_names = 330, names_share = 0.42;
 
 }  // namespace
 
-LifetimesPicture::LifetimesPicture(Session& session, QWidget* parent)
-    : QAbstractScrollArea(parent), session_(session) {
+LifetimesPicture::LifetimesPicture(Session& session) : session_(session) {
     setObjectName("lifetimes_picture");
     setFrameShape(QFrame::NoFrame);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);

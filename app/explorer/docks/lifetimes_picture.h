@@ -15,7 +15,7 @@ namespace rematlas::explorer {
 class LifetimesPicture : public QAbstractScrollArea {
     Q_OBJECT
   public:
-    explicit LifetimesPicture(Session& session, QWidget* parent = nullptr);
+    explicit LifetimesPicture(Session& session);
 
     /// Sets the bars of the schedule that is shown. The highlighted bar stays highlighted if its tensor is
     /// among the new bars.

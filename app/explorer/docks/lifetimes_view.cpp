@@ -8,9 +8,8 @@
 
 namespace rematlas::explorer {
 
-LifetimesView::LifetimesView(Session& session, QWidget* parent)
-    : QWidget(parent),
-      session_(session),
+LifetimesView::LifetimesView(Session& session)
+    : session_(session),
       headline_(theme::quiet_label({}, true)),
       order_(new QComboBox),
       part_(new QComboBox),

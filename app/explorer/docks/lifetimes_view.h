@@ -16,7 +16,7 @@ namespace rematlas::explorer {
 class LifetimesView : public QWidget {
     Q_OBJECT
   public:
-    explicit LifetimesView(Session& session, QWidget* parent = nullptr);
+    explicit LifetimesView(Session& session);
 
     LifetimesPicture& picture() { return *picture_; }
     const LifetimeBars& bars() const { return picture_->bars(); }

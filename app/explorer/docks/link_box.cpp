@@ -21,9 +21,8 @@ QString cost_text(const OverLink& over) {
 
 }  // namespace
 
-LinkBox::LinkBox(Session& session, QWidget* parent)
-    : QWidget(parent),
-      session_(session),
+LinkBox::LinkBox(Session& session)
+    : session_(session),
       link_(new QComboBox),
       told_(theme::quiet_label({}, true)),
       solve_(new QPushButton(tr("Solve for this link"))) {

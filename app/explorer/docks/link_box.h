@@ -14,7 +14,7 @@ namespace rematlas::explorer {
 class LinkBox : public QWidget {
     Q_OBJECT
   public:
-    explicit LinkBox(Session& session, QWidget* parent = nullptr);
+    explicit LinkBox(Session& session);
 
   private:
     void show_plan();

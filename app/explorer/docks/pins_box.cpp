@@ -11,9 +11,8 @@
 
 namespace rematlas::explorer {
 
-PinsBox::PinsBox(Session& session, QWidget* parent)
-    : QWidget(parent),
-      session_(session),
+PinsBox::PinsBox(Session& session)
+    : session_(session),
       origin_(theme::quiet_label({}, true)),
       remarks_(theme::danger_label()),
       list_(new QListView) {

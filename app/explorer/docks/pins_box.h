@@ -13,7 +13,7 @@ namespace rematlas::explorer {
 class PinsBox : public QWidget {
     Q_OBJECT
   public:
-    explicit PinsBox(Session& session, QWidget* parent = nullptr);
+    explicit PinsBox(Session& session);
 
   private:
     void follow_pins();

@@ -7,11 +7,11 @@
 
 namespace rematlas::explorer {
 
-PlansView::PlansView(Session& session, QWidget* parent)
-    : QWidget(parent),
-      session_(session),
+PlansView::PlansView(Session& session)
+    : session_(session),
       sorted_(new PlanFilter(session.plans, this)),
-      swept_(new QToolButton),
+      swept_(theme::boxed_button({}, tr("Plans that sweeps found: each is a point under Trade-off, too. A "
+                                        "star keeps one in the list."))),
       back_(new QAction(theme::icon("back"), tr("Plan shown be&fore"), this)),
       forward_(new QAction(theme::icon("forward"), tr("Plan shown &after"), this)),
       remove_(new QAction(theme::icon("cancel"), tr("&Remove the plan"), this)),
@@ -48,9 +48,6 @@ PlansView::PlansView(Session& session, QWidget* parent)
     bar->addStretch();
     swept_->setObjectName("swept_plans");
     swept_->setCheckable(true);
-    swept_->setProperty("boxed", true);
-    swept_->setToolTip(
-        tr("Plans that sweeps found: each is a point under Trade-off, too. A star keeps one in the list."));
     bar->addWidget(swept_);
     QVBoxLayout* layout = theme::plain_column(this);
     layout->addLayout(bar);

@@ -15,7 +15,7 @@ namespace rematlas::explorer {
 class PlansView : public QWidget {
     Q_OBJECT
   public:
-    explicit PlansView(Session& session, QWidget* parent = nullptr);
+    explicit PlansView(Session& session);
 
     /// Adds actions that go back and forward through the plans in the order in which they were shown, remove
     /// a plan, and undo a removal.

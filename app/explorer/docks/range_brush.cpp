@@ -16,7 +16,7 @@ constexpr double grip_reach = 6;
 
 }  // namespace
 
-RangeBrush::RangeBrush(LanesView& lanes, QWidget* parent) : QWidget(parent), lanes_(lanes) {
+RangeBrush::RangeBrush(LanesView& lanes) : lanes_(lanes) {
     setObjectName("range_brush");
     setMouseTracking(true);
     setToolTip(tr("The whole step. Drag to choose the part that is shown, double click to show all."));

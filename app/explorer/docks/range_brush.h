@@ -12,7 +12,7 @@ namespace rematlas::explorer {
 class RangeBrush : public QWidget {
     Q_OBJECT
   public:
-    explicit RangeBrush(LanesView& lanes, QWidget* parent = nullptr);
+    explicit RangeBrush(LanesView& lanes);
 
     QSize sizeHint() const override { return {900, 38}; }
     QSize minimumSizeHint() const override { return {320, 38}; }

@@ -6,7 +6,7 @@
 
 namespace rematlas::explorer {
 
-SchedulePanel::SchedulePanel(Session& session, QWidget* parent) : QWidget(parent) {
+SchedulePanel::SchedulePanel(Session& session) {
     auto* lanes = new LanesView(session);
     auto* brush = new RangeBrush(*lanes);
     QVBoxLayout* layout = theme::plain_column(this);

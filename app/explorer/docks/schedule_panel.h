@@ -11,7 +11,7 @@ namespace rematlas::explorer {
 class SchedulePanel : public QWidget {
     Q_OBJECT
   public:
-    explicit SchedulePanel(Session& session, QWidget* parent = nullptr);
+    explicit SchedulePanel(Session& session);
 };
 
 }  // namespace rematlas::explorer

@@ -45,7 +45,7 @@ QString bound_text(const Schedule& schedule, std::optional<double> bound) {
 
 }  // namespace
 
-SolvePanel::SolvePanel(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
+SolvePanel::SolvePanel(Session& session) : session_(session) {
     setMinimumWidth(narrowest);
     auto* content = new QWidget;
     auto* layout = new QVBoxLayout(content);
@@ -331,7 +331,7 @@ void SolvePanel::show_schedule() {
             tr("Check"),
             QStringLiteral("<span style='color:%1'>%2</span>").arg(theme::good.name(), tr("passed")));
     }
-    show_message(html + rows_html(rows));
+    answer_->setText(html + rows_html(rows));
 }
 
 void SolvePanel::show_infeasible(const NoScheduleReport& report) {
@@ -355,7 +355,7 @@ QString SolvePanel::short_name(const QString& name) const {
 }
 
 void SolvePanel::show_failure(const QString& html) {
-    show_message(html);
+    answer_->setText(html);
     failed_budget_ = session_.budget.text();
     failed_pins_ = session_.pins.pins();
     // Scrolls later, because the new text must be laid out first.
@@ -367,10 +367,6 @@ void SolvePanel::show_failure(const QString& html) {
 void SolvePanel::forget_failure() {
     if (failed_budget_.isEmpty()) return;
     if (failed_budget_ != session_.budget.text() || failed_pins_ != session_.pins.pins()) show_schedule();
-}
-
-void SolvePanel::show_message(const QString& html) {
-    answer_->setText(html);
 }
 
 }  // namespace rematlas::explorer

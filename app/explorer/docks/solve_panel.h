@@ -21,7 +21,7 @@ class CopiesBox;
 class SolvePanel : public QWidget {
     Q_OBJECT
   public:
-    explicit SolvePanel(Session& session, QWidget* parent = nullptr);
+    explicit SolvePanel(Session& session);
 
     void solve();
     void focus_budget();
@@ -38,7 +38,6 @@ class SolvePanel : public QWidget {
     void show_improvement(double overhead, qint64 peak, double bound, double fraction);
     void show_schedule();
     void show_infeasible(const NoScheduleReport& report);
-    void show_message(const QString& html);
     void show_failure(const QString& html);
     QString short_name(const QString& name) const;
     void forget_failure();

@@ -29,7 +29,7 @@ void scale_around(double& low, double& high, double at, double factor) {
 
 }  // namespace
 
-SweepPlot::SweepPlot(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
+SweepPlot::SweepPlot(Session& session) : session_(session) {
     setObjectName("sweep_plot");
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);

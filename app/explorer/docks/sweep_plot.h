@@ -15,7 +15,7 @@ namespace rematlas::explorer {
 class SweepPlot : public QWidget {
     Q_OBJECT
   public:
-    explicit SweepPlot(Session& session, QWidget* parent = nullptr);
+    explicit SweepPlot(Session& session);
 
     void show_all();
     /// The part that is shown. The wheel, dragging and `show_all` change it.

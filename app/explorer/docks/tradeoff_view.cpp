@@ -11,8 +11,7 @@
 
 namespace rematlas::explorer {
 
-TradeoffView::TradeoffView(Session& session, QWidget* parent)
-    : QWidget(parent), session_(session), plot_(new SweepPlot(session)) {
+TradeoffView::TradeoffView(Session& session) : session_(session), plot_(new SweepPlot(session)) {
     hint_ = theme::quiet_label({}, true);
     hint_->setAlignment(Qt::AlignCenter);
     hint_->setContentsMargins(30, 0, 30, 0);
@@ -46,10 +45,7 @@ QWidget* TradeoffView::make_controls() {
     auto* row = new QHBoxLayout(bar);
     row->setContentsMargins(theme::margin, 6, theme::margin, 6);
     row->setSpacing(theme::gap);
-    solvers_button_ = new QToolButton;
-    solvers_button_->setText(tr("Solvers"));
-    solvers_button_->setProperty("boxed", true);
-    solvers_button_->setToolTip(tr("Which solvers the sweep compares"));
+    solvers_button_ = theme::boxed_button(tr("Solvers"), tr("Which solvers the sweep compares"));
     solvers_button_->setPopupMode(QToolButton::InstantPopup);
     solvers_ = new QMenu(solvers_button_);
     for (const SolverEntry* solver : all_solvers()) {
@@ -58,13 +54,11 @@ QWidget* TradeoffView::make_controls() {
         action->setChecked(solver->traits.compared);
     }
     solvers_button_->setMenu(solvers_);
-    copies_button_ = new QToolButton;
-    copies_button_->setObjectName("sweep_copies");
-    copies_button_->setText(tr("Copies"));
-    copies_button_->setProperty("boxed", true);
-    copies_button_->setPopupMode(QToolButton::InstantPopup);
-    copies_button_->setToolTip(
+    copies_button_ = theme::boxed_button(
+        tr("Copies"),
         tr("What schedules may copy to the host: a curve for each, of the solvers that plan such copies"));
+    copies_button_->setObjectName("sweep_copies");
+    copies_button_->setPopupMode(QToolButton::InstantPopup);
     copies_ = new QMenu(copies_button_);
     const std::pair<QString, Offload> kinds[] = {{tr("none"), Offload::none},
                                                  {tr("activations"), Offload::activations},
@@ -165,13 +159,12 @@ void TradeoffView::refresh() {
     plot_->update();
 }
 
-bool TradeoffView::load_point_at(const QPointF& position) {
+void TradeoffView::load_point_at(const QPointF& position) {
     const std::optional<SweepMarker> near = plot_->nearest(position);
-    if (!near) return false;
+    if (!near) return;
     const SweepCurve& curve = session_.sweep.sweep().curves[near->curve];
     const SweptPoint found{curve.solver, curve.copies, curve.points[near->point]};
     session_.show_point(found);  // `found` is a copy, because `show_point` may change the sweep
-    return true;
 }
 
 }  // namespace rematlas::explorer

@@ -20,14 +20,14 @@ namespace rematlas::explorer {
 class TradeoffView : public QWidget {
     Q_OBJECT
   public:
-    explicit TradeoffView(Session& session, QWidget* parent = nullptr);
+    explicit TradeoffView(Session& session);
 
     void start_sweep();
     std::vector<std::string> chosen_solvers() const;
     std::vector<Copies> chosen_copies() const;
     /// Called for a click at a place of the plot. Shows the schedule of the nearest point. Returns false if
     /// no point is within a click's reach.
-    bool load_point_at(const QPointF& position);
+    void load_point_at(const QPointF& position);
 
   private:
     QWidget* make_controls();

@@ -39,6 +39,13 @@ QString what_if_text(const LoadedSchedule& schedule, const Pin& pin) {
     return line;
 }
 
+QPushButton* pin_button(const char* name, const QString& title, const QString& tip) {
+    auto* button = new QPushButton(title);
+    button->setObjectName(name);
+    button->setToolTip(tip);
+    return button;
+}
+
 QString pin_text(PinKind kind) {
     return kind == PinKind::keep ? WhyPanel::tr("always keep") : WhyPanel::tr("always recompute");
 }
@@ -81,8 +88,7 @@ QString why_html(const LoadedGraph& graph, const LoadedSchedule* schedule, const
     return html + "</table>";
 }
 
-WhyPanel::WhyPanel(Session& session, QWidget* parent)
-    : QWidget(parent), session_(session), text_(new QLabel) {
+WhyPanel::WhyPanel(Session& session) : session_(session), text_(new QLabel) {
     setMinimumWidth(200);
     text_->setObjectName("why");
     text_->setWordWrap(true);
@@ -90,12 +96,11 @@ WhyPanel::WhyPanel(Session& session, QWidget* parent)
     text_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     text_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     auto* buttons = new QGridLayout;
-    keep_ = add_button(tr("Keep"), "pin_keep");
-    keep_->setToolTip(tr("Pins it: whatever solves next makes it once and holds it"));
-    recompute_ = add_button(tr("Recompute"), "pin_recompute");
-    recompute_->setToolTip(tr("Pins it: whatever solves next makes it again for the backward pass"));
-    none_ = add_button(tr("No pin"), "pin_none");
-    none_->setToolTip(tr("Leaves the decision to the solver"));
+    keep_ =
+        pin_button("pin_keep", tr("Keep"), tr("Pins it: whatever solves next makes it once and holds it"));
+    recompute_ = pin_button("pin_recompute", tr("Recompute"),
+                            tr("Pins it: whatever solves next makes it again for the backward pass"));
+    none_ = pin_button("pin_none", tr("No pin"), tr("Leaves the decision to the solver"));
     buttons->addWidget(keep_, 0, 0);
     buttons->addWidget(recompute_, 0, 1);
     buttons->addWidget(none_, 1, 0, 1, 2);
@@ -118,12 +123,6 @@ WhyPanel::WhyPanel(Session& session, QWidget* parent)
     connect(&session_.pins, &PinList::changed, this, &WhyPanel::refresh);
     theme::on_change(this, [this] { refresh(); });
     refresh();
-}
-
-QPushButton* WhyPanel::add_button(const QString& title, const char* name) {
-    auto* button = new QPushButton(title);
-    button->setObjectName(name);
-    return button;
 }
 
 void WhyPanel::pin(PinKind kind) {

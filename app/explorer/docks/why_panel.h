@@ -13,7 +13,7 @@ namespace rematlas::explorer {
 class WhyPanel : public QWidget {
     Q_OBJECT
   public:
-    explicit WhyPanel(Session& session, QWidget* parent = nullptr);
+    explicit WhyPanel(Session& session);
 
     void pin(PinKind kind);  ///< pins the selected block or op
     void unpin();
@@ -23,7 +23,6 @@ class WhyPanel : public QWidget {
 
   private:
     void refresh();
-    QPushButton* add_button(const QString& title, const char* name);
 
     Session& session_;
     QLabel* text_;

@@ -14,7 +14,7 @@ constexpr qint64 most_compared = 512;     ///< maximum number of compared bytes,
 
 }  // namespace
 
-FollowedRun::FollowedRun(const QString& path, QObject* parent) : QObject(parent), path_(path) {
+FollowedRun::FollowedRun(const QString& path) : path_(path) {
     begin_anew();
     timer_.setInterval(between_looks);
     connect(&timer_, &QTimer::timeout, this, &FollowedRun::look);

@@ -16,7 +16,7 @@ namespace rematlas::explorer {
 class FollowedRun : public QObject {
     Q_OBJECT
   public:
-    explicit FollowedRun(const QString& path, QObject* parent = nullptr);
+    explicit FollowedRun(const QString& path);
 
     /// Reads the file, and then reads new lines twice a second.
     void start();

@@ -7,7 +7,7 @@
 
 namespace rematlas::explorer {
 
-GraphWatch::GraphWatch(QObject* parent) : QObject(parent) {
+GraphWatch::GraphWatch() {
     connect(&watcher_, &QFileSystemWatcher::fileChanged, this, &GraphWatch::look);
     connect(&watcher_, &QFileSystemWatcher::directoryChanged, this, &GraphWatch::look);
 }

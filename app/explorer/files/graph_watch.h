@@ -14,7 +14,7 @@ class GraphWatch : public QObject {
   public:
     enum class State { same, replaced, gone };
 
-    explicit GraphWatch(QObject* parent = nullptr);
+    GraphWatch();
 
     /// Watches the file at `path`, which has the digest `sha256`. Watches nothing if the path is empty.
     void watch(const QString& path, const std::string& sha256);

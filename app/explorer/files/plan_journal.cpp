@@ -109,8 +109,7 @@ KeptPlans read_journal(const std::filesystem::path& path, std::string_view graph
     return lines ? plans_in_journal(*lines, graph_sha256) : KeptPlans{};
 }
 
-PlanJournal::PlanJournal(QObject* parent)
-    : QObject(parent), thread_([this](const std::stop_token& stop) { work(stop); }) {}
+PlanJournal::PlanJournal() : thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
 PlanJournal::~PlanJournal() {
     flush();

@@ -50,7 +50,7 @@ KeptPlans read_journal(const std::filesystem::path& path, std::string_view graph
 class PlanJournal : public QObject {
     Q_OBJECT
   public:
-    explicit PlanJournal(QObject* parent = nullptr);
+    PlanJournal();
     ~PlanJournal() override;  ///< writes the remaining lines
 
     /// Sets the file for the notes that follow. If the path is empty, these notes are dropped. The first note

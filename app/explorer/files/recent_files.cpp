@@ -24,7 +24,7 @@ QString typed_key(const QString& model) {
 
 }  // namespace
 
-RecentFiles::RecentFiles(QSettings* settings, QObject* parent) : QObject(parent), settings_(settings) {
+RecentFiles::RecentFiles(QSettings* settings) : settings_(settings) {
     if (settings_) paths_ = settings_->value("recent").toStringList();
 }
 

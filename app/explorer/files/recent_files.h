@@ -12,7 +12,7 @@ class RecentFiles : public QObject {
   public:
     static constexpr int most = 10;
     /// `settings` must outlive this object. If it is null, nothing is kept.
-    explicit RecentFiles(QSettings* settings, QObject* parent = nullptr);
+    explicit RecentFiles(QSettings* settings);
 
     const QStringList& paths() const { return paths_; }
     void add(const QString& path);

@@ -8,8 +8,7 @@
 
 namespace rematlas::explorer {
 
-FollowedView::FollowedView(QWidget* parent)
-    : RangeView("followed_view", tr("Steps of the training run"), parent) {
+FollowedView::FollowedView() : RangeView("followed_view", tr("Steps of the training run")) {
     auto* keys = new ViewKeys(*this, tr("Steps of a training run"));
     keys->add({Qt::Key_Right}, tr("Go to the next step"), [this] { go_by(1); });
     keys->add({Qt::Key_Left}, tr("Go to the step before"), [this] { go_by(-1); });

@@ -12,7 +12,7 @@ namespace rematlas::explorer {
 class FollowedView : public RangeView {
     Q_OBJECT
   public:
-    explicit FollowedView(QWidget* parent = nullptr);
+    FollowedView();
 
     /// `run` must live until the view is destroyed or has another run.
     void set_run(const RunSteps& run);

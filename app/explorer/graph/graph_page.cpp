@@ -8,9 +8,8 @@
 
 namespace rematlas::explorer {
 
-GraphPage::GraphPage(Session& session, QWidget* parent)
-    : QWidget(parent),
-      session_(session),
+GraphPage::GraphPage(Session& session)
+    : session_(session),
       view_(new GraphView(session)),
       notice_(new QWidget(this)),
       message_(theme::plain_label()),

@@ -13,7 +13,7 @@ namespace rematlas::explorer {
 class GraphPage : public QWidget {
     Q_OBJECT
   public:
-    explicit GraphPage(Session& session, QWidget* parent = nullptr);
+    explicit GraphPage(Session& session);
     GraphView& view() { return *view_; }
 
   protected:

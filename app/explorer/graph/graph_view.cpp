@@ -27,8 +27,8 @@ constexpr double least_zoom = 0.01, most_zoom = 4;
 
 }  // namespace
 
-GraphView::GraphView(Session& session, QWidget* parent)
-    : QGraphicsView(parent), session_(session), layer_(new GraphLayer), minimap_(new GraphMinimap(*this)) {
+GraphView::GraphView(Session& session)
+    : session_(session), layer_(new GraphLayer), minimap_(new GraphMinimap(*this)) {
     auto* scene = new QGraphicsScene(this);
     scene->setItemIndexMethod(QGraphicsScene::NoIndex);
     layer_->setFlag(QGraphicsItem::ItemUsesExtendedStyleOption);

@@ -14,7 +14,7 @@ class GraphMinimap;
 class GraphView : public QGraphicsView {
     Q_OBJECT
   public:
-    explicit GraphView(Session& session, QWidget* parent = nullptr);
+    explicit GraphView(Session& session);
 
     void set_coloring(ItemColors colors);
     const GraphLayer& layer() const { return *layer_; }

@@ -2,8 +2,6 @@
 
 namespace rematlas::explorer {
 
-BackgroundJob::BackgroundJob(QObject* parent) : QObject(parent) {}
-
 BackgroundJob::~BackgroundJob() {
     for (Worker& worker : workers_) {
         *worker.dropped = true;

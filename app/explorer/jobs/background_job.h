@@ -26,7 +26,6 @@ class BackgroundJob : public QObject {
     using Delivery = std::function<void()>;
     using Work = std::function<Delivery(std::stop_token)>;
 
-    explicit BackgroundJob(QObject* parent = nullptr);
     ~BackgroundJob() override;
 
     void start(Work work);

@@ -201,7 +201,7 @@ BatchQuestion question_about(const LoadedGraph& graph) {
     return question;
 }
 
-BatchController::BatchController(QObject* parent) : QObject(parent) {
+BatchController::BatchController() {
     connect(&job_, &BackgroundJob::finished, this, &BatchController::finished);
 }
 

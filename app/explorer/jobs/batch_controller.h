@@ -41,7 +41,7 @@ std::int64_t batch_of(const LoadedGraph& graph);
 class BatchController : public QObject {
     Q_OBJECT
   public:
-    explicit BatchController(QObject* parent = nullptr);
+    BatchController();
 
     /// Answers the question in the background. Emits `failed` if no input has the letter B, if a capture
     /// fails, or if there is no program that captures.

@@ -44,7 +44,7 @@ QString free_graph_file(const QString& model) {
     return free + ".graph.json";
 }
 
-CaptureController::CaptureController(QObject* parent) : QObject(parent) {
+CaptureController::CaptureController() {
     connect(&process_, &QProcess::readyReadStandardError, this, &CaptureController::read_progress);
     connect(&process_, qOverload<int, QProcess::ExitStatus>(&QProcess::finished), this,
             &CaptureController::conclude);

@@ -49,7 +49,7 @@ QString free_graph_file(const QString& model);
 class CaptureController : public QObject {
     Q_OBJECT
   public:
-    explicit CaptureController(QObject* parent = nullptr);
+    CaptureController();
     ~CaptureController() override;
 
     void start(const CaptureRequest& request);

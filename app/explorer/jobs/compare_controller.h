@@ -22,8 +22,6 @@ using ComparedPtr = std::shared_ptr<const Compared>;
 class CompareController : public QObject {
     Q_OBJECT
   public:
-    explicit CompareController(QObject* parent = nullptr) : QObject(parent) {}
-
     /// Compares the plans in the background and then emits `changed`. If a schedule is null or does not pass
     /// the check, `compared` is null afterwards.
     void compare_plans(SchedulePtr a, const QString& name_a, std::shared_ptr<const Schedule> b,

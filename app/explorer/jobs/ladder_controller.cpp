@@ -107,7 +107,7 @@ Result<Ladder> first_ladder(const GraphPtr& graph, const SchedulePtr& schedule, 
 
 }  // namespace
 
-LadderController::LadderController(QObject* parent) : QObject(parent) {
+LadderController::LadderController() {
     const FrameLayouts frames;
     set_layout_function(frames.function(frames.programs), frames.function(nullptr));
     settled_.setSingleShot(true);
@@ -182,11 +182,9 @@ void LadderController::fold(BlockId block) {
 }
 
 void LadderController::toggle(BlockId block) {
-    if (is_expanded(block)) {
-        collapse_block(block);
-    } else {
-        expand_block(block);
-    }
+    if (!is_expanded(block)) return expand_block(block);
+    rematlas::collapse(graph_->graph.blocks, expanded_, block);
+    lay_out();
 }
 
 /// Returns the requested set of expanded blocks with this block added. If the block is part of a folded run,
@@ -204,12 +202,6 @@ ExpandedBlocks LadderController::with_expanded(BlockId block) const {
 void LadderController::expand_block(BlockId block) {
     if (!graph_ || !graph_->graph.blocks.contains(block)) return;
     expanded_ = with_expanded(block);
-    lay_out();
-}
-
-void LadderController::collapse_block(BlockId block) {
-    if (!graph_ || !graph_->graph.blocks.contains(block)) return;
-    rematlas::collapse(graph_->graph.blocks, expanded_, block);
     lay_out();
 }
 

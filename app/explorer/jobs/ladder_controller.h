@@ -17,7 +17,7 @@ namespace rematlas::explorer {
 class LadderController : public QObject {
     Q_OBJECT
   public:
-    explicit LadderController(QObject* parent = nullptr);
+    LadderController();
 
     /// Shows a graph. Expands as many levels as fit into 1.5 times the size given to `set_room`. If `graph`
     /// is null, clears the ladder.
@@ -37,7 +37,6 @@ class LadderController : public QObject {
     std::vector<BlockId> folded_with(BlockId block) const;
     bool can_fold(BlockId block) const;  ///< whether the block is in a run whose blocks are shown one by one
     void expand_block(BlockId block);
-    void collapse_block(BlockId block);
     /// Expands the block, all blocks inside, and their twins.
     void expand_all(BlockId block);
     void set_depth(int depth);

@@ -18,8 +18,6 @@ void let_others_go_first() {
 
 }  // namespace
 
-LaddersAhead::LaddersAhead(QObject* parent) : QObject(parent) {}
-
 void LaddersAhead::want(std::vector<ExpandedBlocks> wanted, Make make) {
     wanted_ = std::move(wanted);
     make_ = std::move(make);

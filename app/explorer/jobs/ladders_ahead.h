@@ -17,8 +17,6 @@ class LaddersAhead : public QObject {
   public:
     using Make = std::function<Result<Ladder>(const ExpandedBlocks&, std::stop_token)>;
 
-    explicit LaddersAhead(QObject* parent = nullptr);
-
     /// Sets the ladders to make, the most likely one first. Drops finished ladders that are not in `wanted`.
     /// Cancels the ladder that is being made, unless it is the first unfinished ladder of `wanted`.
     void want(std::vector<ExpandedBlocks> wanted, Make make);

@@ -70,7 +70,7 @@ QString what_is_lacking(const PythonSurvey& survey) {
         .arg(survey.python, survey.version, lacks.join(PythonReader::tr(" and ")));
 }
 
-PythonReader::PythonReader(QObject* parent) : QObject(parent) {
+PythonReader::PythonReader() {
     connect(&process_, qOverload<int, QProcess::ExitStatus>(&QProcess::finished), this,
             &PythonReader::conclude);
     connect(&process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {

@@ -61,7 +61,7 @@ QString python_in(const QString& named);
 class PythonReader : public QObject {
     Q_OBJECT
   public:
-    explicit PythonReader(QObject* parent = nullptr);
+    PythonReader();
     ~PythonReader() override;
 
     /// Asks about a function or a module. Drops the previous question. `python` has the form that `python_in`

@@ -103,7 +103,7 @@ NoScheduleReport explain(const LoadedGraph& graph, Bytes budget, const Infeasibl
     return report;
 }
 
-SolveController::SolveController(QObject* parent) : QObject(parent), solve_(solve_with_core) {
+SolveController::SolveController() : solve_(solve_with_core) {
     qRegisterMetaType<SchedulePtr>();
     connect(&job_, &BackgroundJob::finished, this, &SolveController::finished);
 }
@@ -150,8 +150,6 @@ void SolveController::solve(GraphPtr graph, SolveRequest request) {
     });
     emit started();
 }
-
-SmallestBudgetProbe::SmallestBudgetProbe(QObject* parent) : QObject(parent) {}
 
 void SmallestBudgetProbe::start(GraphPtr graph) {
     job_.start([this, graph = std::move(graph)](std::stop_token stop) {

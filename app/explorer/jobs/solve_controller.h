@@ -38,7 +38,7 @@ NoScheduleReport explain(const LoadedGraph& graph, Bytes budget, const Infeasibl
 class SolveController : public QObject {
     Q_OBJECT
   public:
-    explicit SolveController(QObject* parent = nullptr);
+    SolveController();
 
     /// Starts a solver. The controller sets the stop token and the cache of the request.
     void solve(GraphPtr graph, SolveRequest request);
@@ -83,7 +83,6 @@ class SolveController : public QObject {
 class SmallestBudgetProbe : public QObject {
     Q_OBJECT
   public:
-    explicit SmallestBudgetProbe(QObject* parent = nullptr);
     void start(GraphPtr graph);
     void cancel() { job_.cancel(); }
     bool running() const { return job_.running(); }

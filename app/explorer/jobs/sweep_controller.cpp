@@ -21,7 +21,7 @@ int count_curves(const std::vector<std::string>& solvers, const std::vector<Copi
 
 }  // namespace
 
-SweepController::SweepController(QObject* parent) : QObject(parent) {
+SweepController::SweepController() {
     connect(&job_, &BackgroundJob::finished, this, &SweepController::finished);
 }
 

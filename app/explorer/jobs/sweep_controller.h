@@ -23,7 +23,7 @@ struct SweptPoint {
 class SweepController : public QObject {
     Q_OBJECT
   public:
-    explicit SweepController(QObject* parent = nullptr);
+    SweepController();
 
     void start(GraphPtr graph, std::vector<std::string> solvers, int budgets, std::chrono::milliseconds time,
                Pins pins = {}, std::vector<Copies> copies = {Copies{}});

@@ -7,8 +7,7 @@
 
 namespace rematlas::explorer {
 
-RangeView::RangeView(const QString& object_name, const QString& accessible_name, QWidget* parent)
-    : QWidget(parent) {
+RangeView::RangeView(const QString& object_name, const QString& accessible_name) {
     setObjectName(object_name);
     setAccessibleName(accessible_name);
     setFocusPolicy(Qt::StrongFocus);

@@ -22,7 +22,7 @@ class RangeView : public QWidget {
     void set_range(double from, double to);
 
   protected:
-    RangeView(const QString& object_name, const QString& accessible_name, QWidget* parent);
+    RangeView(const QString& object_name, const QString& accessible_name);
 
     virtual bool is_empty() const = 0;
     /// Returns the length of the axis. The axis begins at 0.

@@ -246,4 +246,12 @@ QLabel* heading(const QString& text) {
     return label;
 }
 
+QToolButton* boxed_button(const QString& text, const QString& tip) {
+    auto* button = new QToolButton;
+    button->setText(text);
+    button->setToolTip(tip);
+    button->setProperty("boxed", true);
+    return button;
+}
+
 }  // namespace rematlas::explorer::theme

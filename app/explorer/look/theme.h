@@ -6,6 +6,7 @@
 #include <QLabel>
 #include <QSortFilterProxyModel>
 #include <QString>
+#include <QToolButton>
 #include <QTreeView>
 #include <QVBoxLayout>
 #include <functional>
@@ -88,5 +89,7 @@ QLabel* quiet_label(const QString& text, bool wrap = false);
 /// Returns a label for error messages, with wrapped lines.
 QLabel* danger_label();
 QLabel* heading(const QString& text);
+/// Returns a button for panels and dialogs that has a frame.
+QToolButton* boxed_button(const QString& text = {}, const QString& tip = {});
 
 }  // namespace rematlas::explorer::theme

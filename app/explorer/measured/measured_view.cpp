@@ -8,8 +8,7 @@
 
 namespace rematlas::explorer {
 
-MeasuredView::MeasuredView(QWidget* parent)
-    : RangeView("measured_view", tr("Measured memory over time"), parent) {
+MeasuredView::MeasuredView() : RangeView("measured_view", tr("Measured memory over time")) {
     auto* keys = new ViewKeys(*this, tr("Measured memory"));
     keys->add({Qt::Key_Right}, tr("Go to the next event"), [this] { go_by_events(1); });
     keys->add({Qt::Key_Left}, tr("Go to the event before"), [this] { go_by_events(-1); });

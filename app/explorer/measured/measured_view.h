@@ -11,7 +11,7 @@ namespace rematlas::explorer {
 class MeasuredView : public RangeView {
     Q_OBJECT
   public:
-    explicit MeasuredView(QWidget* parent = nullptr);
+    MeasuredView();
 
     /// Shows the whole measurement of the device, with the cursor at its peak.
     void set_device(MeasurementPtr measurement, std::size_t device);

@@ -15,18 +15,6 @@ BlockSum& operator+=(BlockSum& sum, const BlockSum& part) {
     return sum;
 }
 
-Bytes& share_of(DecisionShares& shares, Decision decision) {
-    switch (decision) {
-        case Decision::recompute:
-            return shares.recomputed;
-        case Decision::offload:
-            return shares.offloaded;
-        case Decision::keep:
-            break;
-    }
-    return shares.kept;
-}
-
 }  // namespace
 
 BlockSums block_sums(const LoadedSchedule& schedule, const StepRange& range) {
@@ -37,7 +25,7 @@ BlockSums block_sums(const LoadedSchedule& schedule, const StepRange& range) {
     for (const OpId op : graph.graph.ops.ids()) {
         BlockSum& sum = sums.ops[op];
         for (const TensorId made : graph.graph.ops[op].outputs)
-            share_of(sum.made, schedule.decisions.tensors[made]) += graph.graph.tensors[made].bytes;
+            sum.made.of(schedule.decisions.tensors[made]) += graph.graph.tensors[made].bytes;
         const std::vector<int>& runs = schedule.steps_of[op];
         for (std::size_t i = 1; i < runs.size(); ++i) sum.reruns += range.contains(runs[i]);
         sum.extra = Nanoseconds(graph.graph.ops[op].time.value * sum.reruns);

@@ -5,6 +5,7 @@
 
 #include "app/explorer/models/csv_table.h"
 #include "app/explorer/words/wording.h"
+#include "viz/block_view/block_view.h"
 
 namespace rematlas::explorer {
 namespace {
@@ -73,7 +74,7 @@ void BlockTreeModel::add_children(int parent) {
 void BlockTreeModel::set_schedule(SchedulePtr schedule) {
     if (schedule && schedule->graph != graph_) schedule.reset();
     schedule_ = std::move(schedule);
-    derive_sums();
+    sums_ = schedule_ ? block_sums(*schedule_, range_) : BlockSums();
     // One signal for the top rows is enough, because views then repaint all visible rows. A signal for each
     // of ten thousand parents would block the window.
     const int rows = rowCount();
@@ -84,10 +85,6 @@ void BlockTreeModel::set_range(const StepRange& range) {
     if (range == range_) return;
     range_ = range;
     set_schedule(schedule_);
-}
-
-void BlockTreeModel::derive_sums() {
-    sums_ = schedule_ ? block_sums(*schedule_, range_) : BlockSums();
 }
 
 const BlockSum& BlockTreeModel::sum_of(const Node& node) const {

@@ -57,7 +57,6 @@ class BlockTreeModel : public QAbstractItemModel {
     QVariant display(const Node& node, int column) const;
     QVariant sort_key(const Node& node, int column) const;
     QString tool_tip(const Node& node) const;
-    void derive_sums();
     const BlockSum& sum_of(const Node& node) const;
 
     GraphPtr graph_;

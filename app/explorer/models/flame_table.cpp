@@ -5,7 +5,7 @@
 
 namespace rematlas::explorer {
 
-FlameTable::FlameTable(QObject* parent) : FiguresTable(parent) {
+FlameTable::FlameTable() {
     add(tr("Name"), tr("The phase, the module or the op"), words, [this](int row) {
         return box(row).is_run ? numbered_op(*chart_->schedule->graph, first(row).op)
                                : text(flame_name(chart_->data, graph(), box(row)));

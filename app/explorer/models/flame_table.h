@@ -9,7 +9,7 @@ namespace rematlas::explorer {
 class FlameTable : public FiguresTable {
     Q_OBJECT
   public:
-    explicit FlameTable(QObject* parent = nullptr);
+    FlameTable();
 
     /// Shows a row for each box of the chart. Shows no rows if `chart` is null.
     void set_chart(FlameChartPtr chart);

@@ -5,6 +5,7 @@
 
 #include "app/explorer/models/block_sums.h"
 #include "app/explorer/words/wording.h"
+#include "viz/block_view/block_view.h"
 
 namespace rematlas::explorer {
 namespace {

@@ -12,7 +12,7 @@ Figure if_scheduled(const BlockViewItem& item, const Figure& figure) {
 
 }  // namespace
 
-ItemsTable::ItemsTable(QObject* parent) : FiguresTable(parent) {
+ItemsTable::ItemsTable() {
     add(tr("Name"), tr("The op with its module, or the block"), words,
         [this](int row) { return text(at(row).path.empty() ? at(row).label : at(row).path); });
     add(tr("Phase"), tr("Of the training step"), words,

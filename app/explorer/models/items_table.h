@@ -9,7 +9,7 @@ namespace rematlas::explorer {
 class ItemsTable : public FiguresTable {
     Q_OBJECT
   public:
-    explicit ItemsTable(QObject* parent = nullptr);
+    ItemsTable();
 
     /// Shows a row for each item of the ladder. Shows no rows if `ladder` is null.
     void set_ladder(LadderPtr ladder);

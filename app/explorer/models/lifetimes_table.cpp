@@ -7,7 +7,7 @@
 
 namespace rematlas::explorer {
 
-LifetimesTable::LifetimesTable(QObject* parent) : FiguresTable(parent) {
+LifetimesTable::LifetimesTable() {
     add(tr("Tensor"), tr("What is held"), words, [this](int row) { return text(at(row).name); });
     add(tr("Shape"), tr("Type and sizes of the tensor as it is made"), words,
         [this](int row) { return text(at(row).shape); });

@@ -9,7 +9,7 @@ namespace rematlas::explorer {
 class LifetimesTable : public FiguresTable {
     Q_OBJECT
   public:
-    explicit LifetimesTable(QObject* parent = nullptr);
+    LifetimesTable();
 
     /// Shows a row for each bar; no rows if `schedule` is null.
     void set_bars(SchedulePtr schedule, LifetimeBars bars);

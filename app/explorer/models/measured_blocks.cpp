@@ -48,16 +48,13 @@ const MeasuredBlock& MeasuredBlocks::block(int row) const {
 }
 
 QVariant MeasuredBlocks::data(const QModelIndex& index, int role) const {
-    if (index.isValid() && role == Qt::ToolTipRole) return stack_of(block(index.row()));
-    return FiguresTable::data(index, role);
-}
-
-QString MeasuredBlocks::stack_of(const MeasuredBlock& block) const {
+    if (!index.isValid() || role != Qt::ToolTipRole) return FiguresTable::data(index, role);
     const MeasuredMemory& memory = measurement_->memory;
+    const MeasuredBlock& shown = block(index.row());
     QStringList calls;
-    for (const FrameId frame : memory.stacks.frames(block.stack))
+    for (const FrameId frame : memory.stacks.frames(shown.stack))
         calls << text(full_place_text(memory.stacks[frame], memory.texts));
-    return calls.isEmpty() ? text(share_name(memory, share_of(memory, block))) : calls.join('\n');
+    return calls.isEmpty() ? text(share_name(memory, share_of(memory, shown))) : calls.join('\n');
 }
 
 }  // namespace rematlas::explorer

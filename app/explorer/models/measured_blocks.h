@@ -24,7 +24,6 @@ class MeasuredBlocks : public FiguresTable {
 
   private:
     const MeasuredBlock& block(int row) const;
-    QString stack_of(const MeasuredBlock& block) const;
 
     MeasurementPtr measurement_;
     std::size_t device_ = 0;

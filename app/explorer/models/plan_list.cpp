@@ -13,12 +13,17 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr std::pair<PlanRow::Origin, std::string_view> kOrigins[] = {
-    {PlanRow::Origin::all_kept, "all kept"},
-    {PlanRow::Origin::solved, "solved"},
-    {PlanRow::Origin::swept, "swept"},
-    {PlanRow::Origin::opened, "opened"},
-    {PlanRow::Origin::best_so_far, "best so far"}};
+struct OriginWords {
+    std::string_view in_files;
+    const char* shown;
+};
+
+/// The words for each origin, in the order of the enumeration.
+constexpr OriginWords kOrigins[] = {{"all kept", QT_TRANSLATE_NOOP("PlanList", "all kept")},
+                                    {"solved", QT_TRANSLATE_NOOP("PlanList", "solved")},
+                                    {"swept", QT_TRANSLATE_NOOP("PlanList", "found by a sweep")},
+                                    {"opened", QT_TRANSLATE_NOOP("PlanList", "opened")},
+                                    {"best so far", QT_TRANSLATE_NOOP("PlanList", "best so far, found")}};
 
 /// Returns the name with this number. The names are, from number 0 on: A, B .. Z, AA, AB ..
 QString letters(int number) {
@@ -40,30 +45,15 @@ void make_names_unique(std::vector<PlanRow>& plans) {
 
 }  // namespace
 
-static QString origin_text(PlanRow::Origin origin) {
-    switch (origin) {
-        case PlanRow::Origin::all_kept:
-            return PlanList::tr("all kept");
-        case PlanRow::Origin::solved:
-            return PlanList::tr("solved");
-        case PlanRow::Origin::swept:
-            return PlanList::tr("found by a sweep");
-        case PlanRow::Origin::best_so_far:
-            return PlanList::tr("best so far, found");
-        case PlanRow::Origin::opened:
-            break;
-    }
-    return PlanList::tr("opened");
-}
-
 std::string_view to_string(PlanRow::Origin origin) {
-    return kOrigins[static_cast<std::size_t>(origin)].second;
+    return kOrigins[static_cast<std::size_t>(origin)].in_files;
 }
 
 std::optional<PlanRow::Origin> origin_from(std::string_view text) {
-    for (const auto& [origin, name] : kOrigins)
-        if (name == text) return origin;
-    return std::nullopt;
+    const auto found = std::find_if(std::begin(kOrigins), std::end(kOrigins),
+                                    [&](const OriginWords& words) { return words.in_files == text; });
+    if (found == std::end(kOrigins)) return std::nullopt;
+    return static_cast<PlanRow::Origin>(found - std::begin(kOrigins));
 }
 
 QString key_of(const Schedule& schedule) {
@@ -125,15 +115,19 @@ int PlanList::add(Schedule schedule, PlanRow::Origin origin, const std::filesyst
     return row;
 }
 
+/// Returns the first row whose plan `is_wanted` accepts; `none` if there is no such plan.
+int PlanList::first_row(const std::function<bool(const PlanRow&)>& is_wanted) const {
+    const auto found = std::find_if(plans_.begin(), plans_.end(), is_wanted);
+    return found == plans_.end() ? none : static_cast<int>(found - plans_.begin());
+}
+
 /// Returns the row of a plan that a sweep found with the same solver, steps and pins as `schedule`; `none` if
 /// there is no such plan.
 int PlanList::swept_twin(const Schedule& schedule) const {
-    const auto same = [&](const PlanRow& other) {
+    return first_row([&](const PlanRow& other) {
         return other.origin == PlanRow::Origin::swept && other.schedule->solver == schedule.solver &&
                other.schedule->pins == schedule.pins && other.schedule->steps == schedule.steps;
-    };
-    const auto found = std::find_if(plans_.begin(), plans_.end(), same);
-    return found == plans_.end() ? none : static_cast<int>(found - plans_.begin());
+    });
 }
 
 /// Says whether two plans can be points of one curve of a sweep, judged by their copies and links.
@@ -145,13 +139,11 @@ bool copy_alike(const Schedule& a, const Schedule& b) {
 /// Returns the row of the sweep's plan that `schedule` replaces: a plan that is not starred, and has the
 /// solver, budget and copies of `schedule`. Returns `none` if there is no such plan.
 int PlanList::swept_at(const Schedule& schedule) const {
-    const auto same = [&](const PlanRow& other) {
+    return first_row([&](const PlanRow& other) {
         return other.origin == PlanRow::Origin::swept && !other.starred &&
                other.schedule->solver == schedule.solver && other.schedule->budget == schedule.budget &&
                copy_alike(*other.schedule, schedule);
-    };
-    const auto found = std::find_if(plans_.begin(), plans_.end(), same);
-    return found == plans_.end() ? none : static_cast<int>(found - plans_.begin());
+    });
 }
 
 void PlanList::clear() {
@@ -175,9 +167,7 @@ void PlanList::restore(std::vector<PlanRow> plans) {
 
 int PlanList::row_of(const QString& key) const {
     if (key.isEmpty()) return none;
-    const auto found =
-        std::find_if(plans_.begin(), plans_.end(), [&](const PlanRow& p) { return p.key == key; });
-    return found == plans_.end() ? none : static_cast<int>(found - plans_.begin());
+    return first_row([&](const PlanRow& plan) { return plan.key == key; });
 }
 
 void PlanList::insert(int row, PlanRow plan) {
@@ -359,9 +349,10 @@ QVariant PlanList::data(const QModelIndex& index, int role) const {
         case Qt::ToolTipRole:
             if (index.column() == star)
                 return plan.starred ? tr("Starred: sweeps leave it") : tr("Click to star");
-            return plan.file.empty()
-                       ? tr("%1 by %2").arg(origin_text(plan.origin), text(plan.schedule->solver))
-                       : text(plan.file.string());
+            return plan.file.empty() ? tr("%1 by %2")
+                                           .arg(tr(kOrigins[static_cast<std::size_t>(plan.origin)].shown),
+                                                text(plan.schedule->solver))
+                                     : text(plan.file.string());
         case Qt::AccessibleTextRole:
             if (index.column() == star) return plan.starred ? tr("starred") : tr("not starred");
             return {};

@@ -101,6 +101,7 @@ class PlanList : public QAbstractTableModel {
         PlanRow plan;
     };
     void insert(int row, PlanRow plan);
+    int first_row(const std::function<bool(const PlanRow&)>& is_wanted) const;
     int swept_twin(const Schedule& schedule) const;
     int swept_at(const Schedule& schedule) const;
     void take(int row);

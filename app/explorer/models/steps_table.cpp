@@ -6,7 +6,7 @@
 
 namespace rematlas::explorer {
 
-StepsTable::StepsTable(QObject* parent) : FiguresTable(parent) {
+StepsTable::StepsTable() {
     // Returns a function that makes a text of the row's op, or an empty text if the row has no op.
     const auto of_op = [this](auto text_of) {
         return [this, text_of](int row) {

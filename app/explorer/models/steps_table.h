@@ -10,7 +10,7 @@ namespace rematlas::explorer {
 class StepsTable : public FiguresTable {
     Q_OBJECT
   public:
-    explicit StepsTable(QObject* parent = nullptr);
+    StepsTable();
 
     /// Shows a row for each step, in order. Shows no rows if the schedule is null or cannot be simulated.
     /// Resets the range to the whole schedule.

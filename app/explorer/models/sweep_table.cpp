@@ -5,7 +5,7 @@
 
 namespace rematlas::explorer {
 
-SweepTable::SweepTable(QObject* parent) : FiguresTable(parent) {
+SweepTable::SweepTable() {
     add(tr("Solver"), tr("That looked for the schedule"), words, [this](int row) { return at(row).solver; });
     add(tr("Budget"), tr("The most memory that was allowed"), bytes,
         [this](int row) { return at(row).figures.budget; });

@@ -9,7 +9,7 @@ namespace rematlas::explorer {
 class SweepTable : public FiguresTable {
     Q_OBJECT
   public:
-    explicit SweepTable(QObject* parent = nullptr);
+    SweepTable();
 
     /// Shows a row for each point, one curve after the other. Budgets that no schedule fits have rows, too.
     void set_sweep(const Sweep& sweep);

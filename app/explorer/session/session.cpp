@@ -50,7 +50,7 @@ bool serves_as_well(const Schedule& plan, const Schedule& left) {
 
 }  // namespace
 
-Session::Session(QObject* parent) : QObject(parent) {
+Session::Session() {
     connect(&solver, &SolveController::solved, this, [this](SchedulePtr found) {
         const std::optional<Bound>& bound = found->schedule.bound;
         if (bound && bound->over) answers_->known().add_bound(asked_.question, *bound->over, bound->overhead);

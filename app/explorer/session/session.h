@@ -37,7 +37,7 @@ struct SolveSettings {
 class Session : public QObject {
     Q_OBJECT
   public:
-    explicit Session(QObject* parent = nullptr);
+    Session();
 
     /// Reads files in the background, one after the other. Emits `opened` or `failed` for each, and
     /// `all_opened` at the end.

@@ -17,9 +17,8 @@ constexpr int narrow_card = 150;
 
 }  // namespace
 
-AnswerStrip::AnswerStrip(Session& session, QWidget* parent)
-    : QWidget(parent),
-      session_(session),
+AnswerStrip::AnswerStrip(Session& session)
+    : session_(session),
       title_(theme::quiet_label(tr("Does it fit"))),
       card_(new QComboBox),
       headline_(theme::plain_label()),

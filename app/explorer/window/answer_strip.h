@@ -13,7 +13,7 @@ namespace rematlas::explorer {
 class AnswerStrip : public QWidget {
     Q_OBJECT
   public:
-    explicit AnswerStrip(Session& session, QWidget* parent = nullptr);
+    explicit AnswerStrip(Session& session);
 
   signals:
     void batch_requested();  ///< emitted when the user asks what another batch size would cost

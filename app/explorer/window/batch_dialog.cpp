@@ -17,7 +17,7 @@ BatchDialog::BatchDialog(Session& session, QWidget* parent)
       model_(new QLineEdit(about_.capture.model)),
       budget_(new QLineEdit(precise_bytes(session.budget.budget()))),
       inputs_(new QPlainTextEdit(about_.capture.inputs.join('\n'))),
-      browse_(new QToolButton),
+      browse_(theme::boxed_button(tr("Choose"))),
       most_(new QDoubleSpinBox),
       batch_(new QSpinBox),
       one_(new QPushButton(tr("&What if"))),
@@ -60,8 +60,6 @@ void BatchDialog::set_up_fields() {
     batch_->setRange(1, 1 << 20);
     batch_->setValue(static_cast<int>(std::max<std::int64_t>(1, 2 * batch_of(*session_.graph()))));
     batch_->setAccessibleName(tr("Batch size"));
-    browse_->setText(tr("Choose"));
-    browse_->setProperty("boxed", true);
 }
 
 void BatchDialog::set_up_answer() {

@@ -24,7 +24,7 @@ CaptureDialog::CaptureDialog(const QString& title, const QString& about, Capture
       output_(new QLineEdit),
       error_(theme::danger_label()),
       where_(new QToolButton),
-      browse_(new QToolButton),
+      browse_(theme::boxed_button(tr("Choose"))),
       traceback_(new QPlainTextEdit) {
     setWindowTitle(tr("Capture a model"));
     setAttribute(Qt::WA_DeleteOnClose);
@@ -85,8 +85,6 @@ QLayout* CaptureDialog::make_details() {
 void CaptureDialog::add_graph_row(const QString& proposed) {
     output_->setObjectName("graph_file");
     output_->setText(proposed);
-    browse_->setText(tr("Choose"));
-    browse_->setProperty("boxed", true);
     auto* row = new QHBoxLayout;
     row->setSpacing(theme::gap);
     row->addWidget(output_);
@@ -162,8 +160,13 @@ void CaptureDialog::accept() {
     hide();
     capture_.cancel();  // ends a capture of another dialog, before this dialog listens to signals
     connect(&capture_, &CaptureController::failed, this, &CaptureDialog::show_failure);
-    connect(&capture_, &CaptureController::captured, this, &CaptureDialog::take_result);
-    connect(&capture_, &CaptureController::finished, this, &CaptureDialog::conclude);
+    connect(&capture_, &CaptureController::captured, this, [this] {
+        remember();
+        deleteLater();
+    });
+    connect(&capture_, &CaptureController::finished, this, [this](bool cancelled) {
+        if (cancelled) deleteLater();
+    });
     start(capture_);
 }
 
@@ -171,15 +174,6 @@ void CaptureDialog::show_failure(const QString& message, const QString& tracebac
     disconnect(&capture_, nullptr, this, nullptr);
     show_error(words_for(message), traceback);
     open();
-}
-
-void CaptureDialog::take_result() {
-    remember();
-    deleteLater();
-}
-
-void CaptureDialog::conclude(bool cancelled) {
-    if (cancelled) deleteLater();
 }
 
 }  // namespace rematlas::explorer

@@ -66,8 +66,6 @@ class CaptureDialog : public QDialog {
     QLayout* make_details();
     QString why_not() const;
     bool is_there(const QString& graph) const;
-    void take_result();
-    void conclude(bool cancelled);
 
     CaptureController& capture_;
     RecentFiles& recent_;

@@ -101,9 +101,7 @@ void FunctionCaptureDialog::lay_out() {
         list->setMinimumContentsLength(30);
     }
     python_->setPlaceholderText(source_.host ? tr("the one there that has rematlas") : python_in({}));
-    auto* browse = new QToolButton;
-    browse->setText(tr("Choose"));
-    browse->setProperty("boxed", true);
+    QToolButton* browse = theme::boxed_button(tr("Choose"));
     browse->setVisible(!source_.host);
     auto* python_row = new QHBoxLayout;
     python_row->setSpacing(theme::gap);

@@ -12,15 +12,9 @@ namespace rematlas::explorer {
 namespace {
 
 QString where_to_paste_words(LinesToPaste::Place place) {
-    switch (place) {
-        case LinesToPaste::Place::program:
-            return LinesDialog::tr("In the training program:");
-        case LinesToPaste::Place::forward:
-            return LinesDialog::tr("Or in a forward that checkpoints its blocks itself:");
-        case LinesToPaste::Place::shell:
-            break;
-    }
-    return LinesDialog::tr("In a shell:");
+    if (place == LinesToPaste::Place::program) return LinesDialog::tr("In the training program:");
+    if (place == LinesToPaste::Place::shell) return LinesDialog::tr("In a shell:");
+    return LinesDialog::tr("Or in a forward that checkpoints its blocks itself:");
 }
 
 }  // namespace

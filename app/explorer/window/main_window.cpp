@@ -39,9 +39,8 @@ int layout_version() {
 
 }  // namespace
 
-MainWindow::MainWindow(QSettings* settings, QWidget* parent)
-    : QMainWindow(parent),
-      settings_(settings),
+MainWindow::MainWindow(QSettings* settings)
+    : settings_(settings),
       recent_(settings),
       message_bar_(new MessageBar),
       pages_(new QStackedWidget),
@@ -71,7 +70,9 @@ MainWindow::MainWindow(QSettings* settings, QWidget* parent)
     make_status_bar();
     connect_session();
     setMinimumSize(800, 520);
-    fit_to_screen();
+    // The window has a comfortable size, but is not larger than the screen.
+    const QSize room = screen() ? screen()->availableSize() - QSize(40, 60) : QSize(1600, 1000);
+    resize(QSize(1600, 1000).boundedTo(room).expandedTo(minimumSize()));
     show_graph();
 }
 
@@ -81,12 +82,6 @@ MainWindow::~MainWindow() {
     // session: a QWidget destroys its members before its children.
     for (auto& [name, dock] : docks_) delete dock;
     delete centralWidget();
-}
-
-/// Gives the window a comfortable size, but not larger than the screen.
-void MainWindow::fit_to_screen() {
-    const QSize room = screen() ? screen()->availableSize() - QSize(40, 60) : QSize(1600, 1000);
-    resize(QSize(1600, 1000).boundedTo(room).expandedTo(minimumSize()));
 }
 
 void MainWindow::make_docks() {
@@ -258,10 +253,11 @@ void MainWindow::make_status_bar() {
     work_bar_ = new QProgressBar;
     work_bar_->setTextVisible(false);
     work_bar_->setFixedWidth(160);
-    work_cancel_ = new QToolButton;
-    work_cancel_->setIcon(theme::icon("cancel"));
-    work_cancel_->setToolTip(tr("Cancel"));
-    work_cancel_->setAccessibleName(tr("Cancel"));
+    auto* cancel_button = new QToolButton;
+    cancel_button->setIcon(theme::icon("cancel"));
+    cancel_button->setToolTip(tr("Cancel"));
+    cancel_button->setAccessibleName(tr("Cancel"));
+    work_widgets_ = {work_, work_bar_, cancel_button};
     work_bar_->setAccessibleName(tr("Progress"));
     const auto cancel = [this] {
         session_.cancel_all();
@@ -269,14 +265,12 @@ void MainWindow::make_status_bar() {
         looking_.stop();
         show_quiet_state();
     };
-    connect(work_cancel_, &QToolButton::clicked, this, cancel);
+    connect(cancel_button, &QToolButton::clicked, this, cancel);
     connect(welcome_, &WelcomePage::cancel_requested, this, cancel);
     statusBar()->setSizeGripEnabled(false);
     statusBar()->setContentsMargins(theme::margin, 2, theme::margin, 2);
     statusBar()->addWidget(facts_);
-    statusBar()->addPermanentWidget(work_);
-    statusBar()->addPermanentWidget(work_bar_);
-    statusBar()->addPermanentWidget(work_cancel_);
+    for (QWidget* widget : work_widgets_) statusBar()->addPermanentWidget(widget);
     show_quiet_state();
 }
 
@@ -349,25 +343,15 @@ void MainWindow::connect_session() {
 void MainWindow::show_working(const QString& what, double fraction) {
     welcome_->show_working(what, fraction);
     work_->setText(what);
-    if (fraction < 0) {
-        work_bar_->setRange(0, 0);
-    } else {
-        work_bar_->setRange(0, 1000);
-        work_bar_->setValue(static_cast<int>(fraction * 1000));
-    }
-    for (QWidget* widget : {static_cast<QWidget*>(work_), static_cast<QWidget*>(work_bar_),
-                            static_cast<QWidget*>(work_cancel_)}) {
-        widget->show();
-    }
+    work_bar_->setRange(0, fraction < 0 ? 0 : 1000);
+    if (fraction >= 0) work_bar_->setValue(static_cast<int>(fraction * 1000));
+    for (QWidget* widget : work_widgets_) widget->show();
 }
 
 void MainWindow::show_quiet_state() {
     if (session_.opening() || session_.capture.running() || writing_.running() || looking_.running()) return;
     welcome_->hide_working();
-    for (QWidget* widget : {static_cast<QWidget*>(work_), static_cast<QWidget*>(work_bar_),
-                            static_cast<QWidget*>(work_cancel_)}) {
-        widget->hide();
-    }
+    for (QWidget* widget : work_widgets_) widget->hide();
 }
 
 void MainWindow::show_error(MessageBar::About about, const QString& message, const QString& remedy,

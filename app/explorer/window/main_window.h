@@ -37,7 +37,7 @@ class MainWindow : public QMainWindow {
   public:
     /// `settings` holds the layout, recent files and inputs of models. It must outlive the window. If it is
     /// null, nothing is kept, not even plans.
-    explicit MainWindow(QSettings* settings, QWidget* parent = nullptr);
+    explicit MainWindow(QSettings* settings);
     ~MainWindow() override;
 
     /// Opens files. A model is captured first; for this a dialog asks for its inputs. Other files are read in
@@ -65,7 +65,6 @@ class MainWindow : public QMainWindow {
 
   private:
     void make_docks();
-    void fit_to_screen();
     void arrange_docks();
     void resize_docks();
     void make_actions();
@@ -165,7 +164,7 @@ class MainWindow : public QMainWindow {
     QLabel* facts_ = nullptr;
     QLabel* work_ = nullptr;
     QProgressBar* work_bar_ = nullptr;
-    QToolButton* work_cancel_ = nullptr;
+    QList<QWidget*> work_widgets_;  ///< shown while something is going on
     QList<QAction*> needs_graph_, needs_schedule_, needs_sweep_;
     QAction* lines_again_ = nullptr;
     struct {

@@ -16,9 +16,8 @@ constexpr std::size_t most_kept = 200;
 
 }  // namespace
 
-MessageBar::MessageBar(QWidget* parent)
-    : QWidget(parent),
-      words_(theme::plain_label()),
+MessageBar::MessageBar()
+    : words_(theme::plain_label()),
       remedy_(new QPushButton),
       earlier_(new QToolButton),
       dismiss_(new QToolButton) {

@@ -15,7 +15,7 @@ namespace rematlas::explorer {
 class MessageBar : public QWidget {
     Q_OBJECT
   public:
-    explicit MessageBar(QWidget* parent = nullptr);
+    MessageBar();
 
     /// Says which action a message is about. When an action succeeds, the message about it is removed.
     enum class About { opening, solving, sweeping, keeping_plans, exporting, graph_file };

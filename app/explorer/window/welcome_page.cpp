@@ -10,8 +10,7 @@
 
 namespace rematlas::explorer {
 
-WelcomePage::WelcomePage(RecentFiles& recent, QWidget* parent)
-    : QWidget(parent), recent_(recent), list_(new QListWidget) {
+WelcomePage::WelcomePage(RecentFiles& recent) : recent_(recent), list_(new QListWidget) {
     theme::set_on_page(*this);
 
     auto* logo = new QLabel;

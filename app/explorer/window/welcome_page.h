@@ -14,7 +14,7 @@ namespace rematlas::explorer {
 class WelcomePage : public QWidget {
     Q_OBJECT
   public:
-    explicit WelcomePage(RecentFiles& recent, QWidget* parent = nullptr);
+    explicit WelcomePage(RecentFiles& recent);
 
     /// Shows that a file is being opened or captured. `fraction` is negative if the progress is unknown.
     void show_working(const QString& what, double fraction);

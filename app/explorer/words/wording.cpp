@@ -70,49 +70,26 @@ QString signed_bytes(Bytes bytes) {
 }
 
 QString decision_text(Decision decision) {
-    switch (decision) {
-        case Decision::recompute:
-            return QCoreApplication::translate("Decision", "recomputed");
-        case Decision::offload:
-            return QCoreApplication::translate("Decision", "offloaded");
-        case Decision::keep:
-            break;
-    }
-    return QCoreApplication::translate("Decision", "kept");
+    static constexpr const char* words[] = {QT_TRANSLATE_NOOP("Decision", "kept"),
+                                            QT_TRANSLATE_NOOP("Decision", "recomputed"),
+                                            QT_TRANSLATE_NOOP("Decision", "offloaded")};
+    return QCoreApplication::translate("Decision", words[static_cast<std::size_t>(decision)]);
 }
 
 QString phase_text(Phase phase) {
-    switch (phase) {
-        case Phase::forward:
-            return QCoreApplication::translate("Phase", "forward");
-        case Phase::loss:
-            return QCoreApplication::translate("Phase", "loss");
-        case Phase::backward:
-            return QCoreApplication::translate("Phase", "backward");
-        case Phase::optimizer:
-            break;
-    }
-    return QCoreApplication::translate("Phase", "optimizer");
+    static constexpr const char* words[] = {
+        QT_TRANSLATE_NOOP("Phase", "forward"), QT_TRANSLATE_NOOP("Phase", "loss"),
+        QT_TRANSLATE_NOOP("Phase", "backward"), QT_TRANSLATE_NOOP("Phase", "optimizer")};
+    return QCoreApplication::translate("Phase", words[static_cast<std::size_t>(phase)]);
 }
 
 QString kind_text(TensorKind kind) {
-    switch (kind) {
-        case TensorKind::parameter:
-            return QCoreApplication::translate("TensorKind", "parameter");
-        case TensorKind::buffer:
-            return QCoreApplication::translate("TensorKind", "buffer");
-        case TensorKind::input:
-            return QCoreApplication::translate("TensorKind", "input");
-        case TensorKind::constant:
-            return QCoreApplication::translate("TensorKind", "constant");
-        case TensorKind::activation:
-            return QCoreApplication::translate("TensorKind", "activation");
-        case TensorKind::gradient:
-            return QCoreApplication::translate("TensorKind", "gradient");
-        case TensorKind::optimizer_state:
-            break;
-    }
-    return QCoreApplication::translate("TensorKind", "optimizer_state");
+    static constexpr const char* words[] = {
+        QT_TRANSLATE_NOOP("TensorKind", "parameter"),      QT_TRANSLATE_NOOP("TensorKind", "buffer"),
+        QT_TRANSLATE_NOOP("TensorKind", "input"),          QT_TRANSLATE_NOOP("TensorKind", "constant"),
+        QT_TRANSLATE_NOOP("TensorKind", "activation"),     QT_TRANSLATE_NOOP("TensorKind", "gradient"),
+        QT_TRANSLATE_NOOP("TensorKind", "optimizer_state")};
+    return QCoreApplication::translate("TensorKind", words[static_cast<std::size_t>(kind)]);
 }
 
 QString status_text(const std::string& status) {
@@ -164,12 +141,6 @@ QString module_text(const Graph& graph, const std::string& path) {
     return found == graph.module_classes.end()
                ? text(path)
                : QStringLiteral("%1 (%2)").arg(text(path), text(found->second));
-}
-
-Bytes bytes_made(const Graph& graph, OpId op) {
-    Bytes sum;
-    for (TensorId tensor : graph.ops[op].outputs) sum += graph.tensors[tensor].bytes;
-    return sum;
 }
 
 }  // namespace rematlas::explorer

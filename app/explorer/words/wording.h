@@ -41,6 +41,5 @@ QString layout_text(const Graph& graph, TensorId tensor);
 QString source_text(const LoadedGraph& graph, TensorId tensor);
 /// Returns for example "layer1.0.conv1 (Conv2d)", or only the path if the graph does not name the class.
 QString module_text(const Graph& graph, const std::string& path);
-Bytes bytes_made(const Graph& graph, OpId op);
 
 }  // namespace rematlas::explorer

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
-#include <utility>
 
 namespace rematlas::annealing {
 

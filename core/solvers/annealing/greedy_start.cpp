@@ -119,8 +119,7 @@ bool Decoder::run(int op) {
         const TensorState& input = tensors_[pair.in];
         in_place = in_place && input.pins == 1 && is_dead(pair.in);
     }
-    if (in_place)
-        for (const FlatGraph::Pair& pair : graph_.inplace_pairs(op)) needed -= pair.saved;
+    if (in_place) needed -= graph_.saved_in_place(op);
     if (held_ + needed > budget_) make_room(needed);
     runs_.push_back(op);
     for (const int t : graph_.outputs[op]) bring(t);

@@ -11,7 +11,6 @@
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/annealing/anneal.h"
 #include "core/solvers/annealing/random.h"
-#include "core/solving/answers.h"
 
 namespace rematlas::annealing {
 

@@ -4,12 +4,10 @@
 #include <iterator>
 
 #include "core/bounds/least_memory.h"
-#include "core/schedule/run_sequence.h"
 #include "core/schedule/update_order.h"
 #include "core/solvers/annealing/anneal.h"
 #include "core/solvers/annealing/greedy_start.h"
 #include "core/solvers/hierarchical/rockmate.h"
-#include "core/solving/answers.h"
 
 namespace rematlas {
 

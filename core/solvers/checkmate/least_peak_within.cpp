@@ -7,11 +7,9 @@
 #include "core/bounds/least_memory.h"
 #include "core/bounds/one_moment.h"
 #include "core/milp/milp_thread.h"
-#include "core/schedule/run_sequence.h"
 #include "core/solvers/atlas/atlas.h"
 #include "core/solvers/atlas/smallest_budget.h"
 #include "core/solvers/staged/staged_model.h"
-#include "core/solving/answers.h"
 #include "core/solving/limits.h"
 
 namespace rematlas {

@@ -35,7 +35,7 @@ void for_each_side_by_side(int count, int threads, const Work& work) {
 
 }  // namespace
 
-void read_block_options(OptionReader& reader, PartitionOptions& partition, BlockTableOptions& blocks) {
+void read_bottom_options(OptionReader& reader, PartitionOptions& partition, BlockTableOptions& blocks) {
     using enum Partition;
     reader.choice<Partition>("partition", partition.by,
                              {{to_string(articulation), articulation},
@@ -47,6 +47,10 @@ void read_block_options(OptionReader& reader, PartitionOptions& partition, Block
     reader.integer("saved_limits", blocks.bottom.saved_limits, 1, 100);
     reader.integer("peak_limits", blocks.bottom.peak_limits, 1, 100);
     reader.integer("moves_an_op", blocks.bottom.moves_an_op, 1, 100'000);
+}
+
+void read_block_options(OptionReader& reader, PartitionOptions& partition, BlockTableOptions& blocks) {
+    read_bottom_options(reader, partition, blocks);
     reader.unsigned_integer("seed", blocks.seed);
     reader.choice<BlockSolver>("block_solver", blocks.bottom.solver,
                                {{"annealing", BlockSolver::annealing},

@@ -31,7 +31,9 @@ struct BlockTableOptions {
     std::uint64_t seed = 1;
 };
 
-/// Reads the options that all solvers on blocks share.
+/// Reads the options of how the step is cut into blocks and of the search in bottom blocks.
+void read_bottom_options(OptionReader& reader, PartitionOptions& partition, BlockTableOptions& blocks);
+/// Reads the options that all solvers on nested blocks share.
 void read_block_options(OptionReader& reader, PartitionOptions& partition, BlockTableOptions& blocks);
 
 class BlockTable {

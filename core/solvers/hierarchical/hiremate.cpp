@@ -6,7 +6,6 @@
 #include "core/solvers/annealing/greedy_start.h"
 #include "core/solvers/annealing/portfolio.h"
 #include "core/solvers/dtr/dtr.h"
-#include "core/solvers/hierarchical/block_table.h"
 #include "core/solvers/hierarchical/rockmate.h"
 #include "core/solving/answers.h"
 #include "core/solving/incumbent.h"

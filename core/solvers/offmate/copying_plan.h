@@ -34,13 +34,21 @@ struct CopyPlannerOptions {
     ProgrammeLimits programme;
 };
 
+/// Adds gaps to `away` until Lifetimes::memory is within the budget. Repeatedly takes the run furthest above
+/// the budget. Of the tensors that this run does not need, the one with the largest idle time * bytes leaves;
+/// bytes beyond the run's excess do not count. Tensors below `least_copy` leave only if nothing else helps.
+/// Returns false if some run cannot be brought within the budget. Cost: linear in the gaps and the runs for
+/// each added gap.
+bool mend(const FlatGraph& flat, const Lifetimes& lives, std::int64_t budget, std::int64_t least_copy,
+          std::vector<char>& away);
+
 class CopyPlanner {
   public:
     /// `problem` must outlive the object.
     CopyPlanner(const Problem& problem, Bytes budget, const CopyPlannerOptions& options);
 
     /// Moves tensors to the host, the large ones with long gaps first, until the budget is kept
-    /// (heaviest_away.h). Returns nullopt if it cannot be kept. Cost: nearly linear in the runs, times the
+    /// (`mend`). Returns nullopt if it cannot be kept. Cost: nearly linear in the runs, times the
     /// number of gaps in which tensors are moved.
     std::optional<CopyingPlan> by_weight(const std::vector<PlacedRun>& runs) const;
 

@@ -107,8 +107,7 @@ std::int64_t Lifetimes::made_bytes(int run) const {
     if (runs_[run].on_host) return 0;
     std::int64_t bytes = flat_.workspace[runs_[run].op];
     for (const int t : flat_.outputs[runs_[run].op]) bytes += flat_.bytes[t];
-    if (in_place_[run])
-        for (const FlatGraph::Pair& pair : flat_.inplace_pairs(runs_[run].op)) bytes -= pair.saved;
+    if (in_place_[run]) bytes -= flat_.saved_in_place(runs_[run].op);
     return bytes;
 }
 

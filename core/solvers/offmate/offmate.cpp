@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "core/schedule/run_sequence.h"
-#include "core/solvers/hierarchical/block_sequence.h"
 #include "core/solvers/hierarchical/hiremate.h"
 #include "core/solvers/hierarchical/rockmate.h"
 #include "core/solvers/offmate/block_programme.h"
@@ -308,17 +307,7 @@ Answer solve_by_offmate(const Problem& problem, Bytes budget, const Limits& limi
 }  // namespace
 
 void read_options(OptionReader& reader, OffmateOptions& options) {
-    using enum Partition;
-    reader.choice<Partition>("partition", options.partition.by,
-                             {{to_string(articulation), articulation},
-                              {to_string(bottom_up), bottom_up},
-                              {to_string(modules), modules},
-                              {to_string(repeats), repeats}});
-    reader.integer("most_items", options.partition.most_items, 2, 1000);
-    reader.number("size_power", options.partition.size_power, 0, 4);
-    reader.integer("saved_limits", options.blocks.bottom.saved_limits, 1, 100);
-    reader.integer("peak_limits", options.blocks.bottom.peak_limits, 1, 100);
-    reader.integer("moves_an_op", options.blocks.bottom.moves_an_op, 1, 100'000);
+    hierarchical::read_bottom_options(reader, options.partition, options.blocks);
     reader.integer("slots", options.slots, 10, 100'000);
     reader.integer("most_options", options.most_options, 2, 100'000);
     reader.number("copy_price", options.copy_price, 0, 1);

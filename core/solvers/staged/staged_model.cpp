@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/schedule/run_sequence.h"
-#include "core/solving/answers.h"
-
 namespace rematlas {
 namespace {
 

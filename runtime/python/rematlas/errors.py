@@ -1,6 +1,7 @@
 """The errors and warnings that the caller sees."""
 
 import sys
+import warnings
 
 import torch
 
@@ -24,9 +25,8 @@ class Infeasible(Refused):
         self.works = works
 
     @classmethod
-    def of(cls, text: str, shortage) -> "Infeasible":
+    def of(cls, text: str, found) -> "Infeasible":
         """Makes the error from a planner's Shortage. `text` says why there is no schedule."""
-        found = shortage
         return cls(
             f"rematlas: {text}", found.needed_bytes, found.proven, found.smallest_found_bytes, found.works
         )
@@ -60,6 +60,11 @@ def caller_level() -> int:
             break
         level, frame = level + 1, frame.f_back
     return level
+
+
+def warn(text: str) -> None:
+    """Warns that training goes on with the original."""
+    warnings.warn(f"rematlas: {text}", RefusedWarning, stacklevel=caller_level())
 
 
 def message(error) -> str:

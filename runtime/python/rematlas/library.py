@@ -37,12 +37,7 @@ def folder() -> pathlib.Path:
     return named
 
 
-def load() -> None:
-    """Loads the compiled part. Host memory is counted from this call on."""
-    torch.ops.load_library(str(folder() / builds.LIBRARY))
-
-
-load()
+torch.ops.load_library(str(folder() / builds.LIBRARY))  # host memory is counted from this call on
 classes = torch.classes.rematlas
 ops = torch.ops.rematlas
 

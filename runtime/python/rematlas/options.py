@@ -93,19 +93,18 @@ def check_numbers(given) -> None:
     for name, least in (("shapes", 1), ("frames", 1), ("verify", 0)):
         check_count(name, given[name], least)
     check_time_limit(given["time_limit"])
-    check_wire_weight(given["wire_weight"])
+    if not is_positive(given["wire_weight"]):
+        raise ValueError(f"rematlas: wire_weight is {given['wire_weight']!r}; expected a factor above 0")
 
 
 def check_time_limit(time_limit) -> None:
-    is_number = isinstance(time_limit, (int, float)) and not isinstance(time_limit, bool)
-    if time_limit is not None and not (is_number and 0 < time_limit < float("inf")):
+    if time_limit is not None and not is_positive(time_limit):
         raise ValueError(f"rematlas: time_limit is {time_limit!r}; expected seconds")
 
 
-def check_wire_weight(weight) -> None:
-    is_number = isinstance(weight, (int, float)) and not isinstance(weight, bool)
-    if not (is_number and 0 < weight < float("inf")):
-        raise ValueError(f"rematlas: wire_weight is {weight!r}; expected a factor above 0")
+def is_positive(value) -> bool:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and 0 < value < float("inf")
 
 
 def check_count(name, value, least) -> None:

@@ -1,7 +1,6 @@
 """Plans as files."""
 
 import pathlib
-import tempfile
 
 from .compiled.compiled_plan import CompiledPlan
 from .errors import message
@@ -37,13 +36,6 @@ class Plan:
         part = path.with_name(path.name + ".part")
         part.write_bytes(self.data)
         part.replace(path)
-
-    def on_file(self, read):
-        """Writes the plan to a temporary file, and returns the result of `read(path)`."""
-        with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:
-            path = pathlib.Path(folder) / "plan"
-            path.write_bytes(self.data)
-            return read(path)
 
     def compiled(self, device) -> CompiledPlan:
         return CompiledPlan.of_bytes(self.data, device)

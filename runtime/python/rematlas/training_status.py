@@ -19,16 +19,9 @@ NOT_CALLED = (
     " rematlas.apply the copy)"
 )
 ANSWERED = (
-    *(
-        "peak_bytes",
-        "budget_bytes",
-        "beside_bytes",
-        "allocated_peak_bytes",
-        "reserved_peak_bytes",
-        "device_bytes",
-    ),
-    *("host_peak_bytes", "overhead", "bound", "gap", "solver", "ops", "whole_peak_bytes", "resident_bytes"),
-    *("wire_bytes", "whole_wire_bytes"),
+    *("peak_bytes", "budget_bytes", "beside_bytes", "allocated_peak_bytes", "reserved_peak_bytes"),
+    *("device_bytes", "host_peak_bytes", "overhead", "bound", "gap", "solver", "ops", "whole_peak_bytes"),
+    *("resident_bytes", "wire_bytes", "whole_wire_bytes"),
 )
 
 
@@ -36,7 +29,8 @@ def bytes_that_work(call_plan) -> int:
     """If no plan for this kind of call keeps the budget, returns the bytes of a budget that works. Returns 0
     if a plan keeps it, or if no such budget is known."""
     room = call_plan.state.room if call_plan.state.name is StateName.REFUSED else None
-    return 0 if room is None else room.bytes_that_work()
+    works = None if room is None else room.answer.infeasible.works
+    return 0 if works is None else works.bytes
 
 
 class PlanInfo:

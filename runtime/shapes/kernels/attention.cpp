@@ -6,8 +6,6 @@
 namespace rematlas::meta {
 namespace {
 
-using Three = std::tuple<Tensor, Tensor, Tensor>;
-
 /// Returns a tensor in the layout [batch, length, heads, width], in which the kernels make their results.
 Tensor heads_inside(const Tensor& self, std::int64_t width) {
     return at::empty({self.size(0), self.size(2), self.size(1), width}, self.options()).transpose(1, 2);
@@ -16,8 +14,8 @@ Tensor heads_inside(const Tensor& self) {
     return heads_inside(self, self.size(3));
 }
 
-std::tuple<Tensor, Tensor> on_host(const Tensor& query, const Tensor&, const Tensor&, double, bool,
-                                   const OptionalTensor&, std::optional<double>) {
+Two on_host(const Tensor& query, const Tensor&, const Tensor&, double, bool, const OptionalTensor&,
+            std::optional<double>) {
     const auto sums = query.options().dtype(accumulated(query.scalar_type()));
     return {preserving(query),
             at::empty({query.size(0), query.size(2), query.size(1)}, sums).transpose(1, 2)};
@@ -64,20 +62,16 @@ Three flash_backward(const Tensor&, const Tensor& query, const Tensor& key, cons
 }
 
 /// The memory-efficient kernel keeps the log-sum-exp of each query, padded to a multiple of 32 queries.
-std::tuple<Tensor, Tensor, Tensor, Tensor> efficient(const Tensor& query, const Tensor&, const Tensor& value,
-                                                     const OptionalTensor&, bool sums_wanted, double, bool,
-                                                     std::optional<double>) {
+Four efficient(const Tensor& query, const Tensor&, const Tensor& value, const OptionalTensor&,
+               bool sums_wanted, double, bool, std::optional<double>) {
     const std::int64_t steps = sums_wanted ? (query.size(2) + 31) / 32 * 32 : 0;
     return {heads_inside(query, value.size(3)),
             at::empty({query.size(0), query.size(1), steps}, query.options().dtype(c10::ScalarType::Float)),
             random_state(query, {}, c10::ScalarType::Long), random_state(query, {}, c10::ScalarType::Long)};
 }
-std::tuple<Tensor, Tensor, Tensor, Tensor> efficient_backward(const Tensor&, const Tensor& query,
-                                                              const Tensor& key, const Tensor& value,
-                                                              const Tensor& bias, const Tensor&,
-                                                              const Tensor&, const Tensor&, const Tensor&,
-                                                              double, std::array<bool, 4> mask, bool,
-                                                              std::optional<double>) {
+Four efficient_backward(const Tensor&, const Tensor& query, const Tensor& key, const Tensor& value,
+                        const Tensor& bias, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                        double, std::array<bool, 4> mask, bool, std::optional<double>) {
     Tensor of_bias;
     if (mask[3] && bias.defined()) {
         // The rows are padded to a multiple of 16 elements.

@@ -41,10 +41,9 @@ Tensor traced_convolution(const Tensor& input, const Tensor& weight, const Optio
                              groups);
 }
 
-std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& gradient, const Tensor& input, const Tensor& weight,
-                                            at::OptionalIntArrayRef bias_sizes, IntArrayRef, IntArrayRef,
-                                            IntArrayRef, bool, IntArrayRef, std::int64_t,
-                                            std::array<bool, 3> mask) {
+Three backward(const Tensor& gradient, const Tensor& input, const Tensor& weight,
+               at::OptionalIntArrayRef bias_sizes, IntArrayRef, IntArrayRef, IntArrayRef, bool, IntArrayRef,
+               std::int64_t, std::array<bool, 3> mask) {
     const at::MemoryFormat format = format_of(input, weight);
     Tensor of_input, of_weight, of_bias;
     if (mask[0]) of_input = at::empty(input.sizes(), input.options().memory_format(format));

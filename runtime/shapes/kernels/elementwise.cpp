@@ -41,11 +41,11 @@ Tensor promoted_with(const Tensor& self, const at::Scalar& other) {
 Tensor remainder_of(const at::Scalar& self, const Tensor& other) {
     return promoted_with(other, self);
 }
-std::tuple<Tensor, Tensor> with_mask(const Tensor& self) {
+Two with_mask(const Tensor& self) {
     return {preserving(self), at::empty_like(self, self.options().dtype(c10::ScalarType::Bool))};
 }
 
-std::tuple<Tensor, Tensor> prelu_backward(const Tensor& gradient, const Tensor& self, const Tensor& weight) {
+Two prelu_backward(const Tensor& gradient, const Tensor& self, const Tensor& weight) {
     return {pointwise({gradient, self, weight}), pointwise({gradient, self, weight})};
 }
 
@@ -59,7 +59,7 @@ Tensor safe_softmax(const Tensor& self, std::int64_t, std::optional<c10::ScalarT
 }
 
 /// The second result is a buffer. Only the kernel of the host uses it; for other devices it is empty.
-std::tuple<Tensor, Tensor> log_sigmoid(const Tensor& self) {
+Two log_sigmoid(const Tensor& self) {
     return {preserving(self), target_is_cpu() ? preserving(self) : at::empty({0}, self.options())};
 }
 

@@ -25,8 +25,8 @@ Tensor adaptive_average(const Tensor& input, IntArrayRef output) {
     return with_last(input, output);
 }
 
-std::tuple<Tensor, Tensor> max_pool3d(const Tensor& input, IntArrayRef kernel, IntArrayRef stride,
-                                      IntArrayRef padding, IntArrayRef dilation, bool ceil) {
+Two max_pool3d(const Tensor& input, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding,
+               IntArrayRef dilation, bool ceil) {
     Sizes output;
     const auto at = [](IntArrayRef list, std::size_t i) { return list.size() == 1 ? list[0] : list[i]; };
     for (std::size_t i = 0; i < 3; ++i) {
@@ -62,8 +62,8 @@ Tensor sample3d(const Tensor& input, const Tensor& grid, std::int64_t, std::int6
     return at::empty({input.size(0), input.size(1), grid.size(1), grid.size(2), grid.size(3)},
                      input.options());
 }
-std::tuple<Tensor, Tensor> sample_backward(const Tensor&, const Tensor& input, const Tensor& grid,
-                                           std::int64_t, std::int64_t, bool, std::array<bool, 2> mask) {
+Two sample_backward(const Tensor&, const Tensor& input, const Tensor& grid, std::int64_t, std::int64_t, bool,
+                    std::array<bool, 2> mask) {
     return {mask[0] ? contiguous_like(input) : Tensor(), contiguous_like(grid)};
 }
 

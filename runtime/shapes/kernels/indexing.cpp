@@ -26,10 +26,9 @@ Tensor embedding_backward(const Tensor& gradient, const Tensor&, std::int64_t ro
 
 /// Mode 0 takes the sum, 1 the mean, 2 the maximum. On the host, plain sums of rows do not need the bag of
 /// each row.
-std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(const Tensor& weight, const Tensor& indices,
-                                                         const Tensor& offsets, bool, std::int64_t mode, bool,
-                                                         const OptionalTensor& per_sample, bool last_offset,
-                                                         std::int64_t padding) {
+Four embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets, bool,
+                   std::int64_t mode, bool, const OptionalTensor& per_sample, bool last_offset,
+                   std::int64_t padding) {
     const std::int64_t bags = offsets.size(0) - last_offset;
     const bool sums_rows = target_is_cpu() && mode == 0 && padding < 0 && weight.stride(1) == 1 &&
                            (!given(per_sample) || per_sample->stride(0) == 1);

@@ -16,6 +16,9 @@ using at::Tensor;
 using c10::IntArrayRef;
 using OptionalTensor = std::optional<Tensor>;
 using Sizes = std::vector<std::int64_t>;
+using Two = std::tuple<Tensor, Tensor>;
+using Three = std::tuple<Tensor, Tensor, Tensor>;
+using Four = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
 /// The libraries in which kernels are registered. `own` has all kernels under a dispatch key of Rematlas.
 /// `meta` has those that libtorch lacks, because other Meta kernels call them.

@@ -30,7 +30,7 @@ Tensor triangular_solution(const Tensor& matrix, const Tensor& right, bool, bool
     return left ? by_columns(sizes, right.options()) : at::empty(sizes, right.options());
 }
 
-std::tuple<Tensor, Tensor> orthogonal_triangular(const Tensor& self) {
+Two orthogonal_triangular(const Tensor& self) {
     Sizes sizes = self.sizes().vec();
     sizes.pop_back();
     sizes.back() = std::min(self.size(-2), self.size(-1));
@@ -46,16 +46,13 @@ std::int64_t places_below(std::int64_t rows, std::int64_t columns, std::int64_t 
     return places;
 }
 
-Tensor lower_places(std::int64_t rows, std::int64_t columns, std::int64_t offset,
-                    std::optional<c10::ScalarType> dtype, std::optional<c10::Layout>,
-                    std::optional<c10::Device>, std::optional<bool>) {
-    return at::empty({2, places_below(rows, columns, offset)},
-                     at::TensorOptions(c10::DeviceType::Meta).dtype(dtype.value_or(c10::ScalarType::Long)));
-}
-Tensor upper_places(std::int64_t rows, std::int64_t columns, std::int64_t offset,
-                    std::optional<c10::ScalarType> dtype, std::optional<c10::Layout>,
-                    std::optional<c10::Device>, std::optional<bool>) {
-    return at::empty({2, rows * columns - places_below(rows, columns, offset - 1)},
+template <bool upper>
+Tensor triangle_places(std::int64_t rows, std::int64_t columns, std::int64_t offset,
+                       std::optional<c10::ScalarType> dtype, std::optional<c10::Layout>,
+                       std::optional<c10::Device>, std::optional<bool>) {
+    const std::int64_t places = upper ? rows * columns - places_below(rows, columns, offset - 1)
+                                      : places_below(rows, columns, offset);
+    return at::empty({2, places},
                      at::TensorOptions(c10::DeviceType::Meta).dtype(dtype.value_or(c10::ScalarType::Long)));
 }
 
@@ -68,8 +65,8 @@ void add_linear_algebra(Libraries& libraries) {
     add(libraries, "linalg_matrix_exp", &contiguous_like);
     add(libraries, "linalg_householder_product", of_first<like_by_columns, const Tensor&>);
     add(libraries, "geqrf", &orthogonal_triangular);
-    add(libraries, "tril_indices", &lower_places);
-    add(libraries, "triu_indices", &upper_places);
+    add(libraries, "tril_indices", &triangle_places<false>);
+    add(libraries, "triu_indices", &triangle_places<true>);
 }
 
 }  // namespace rematlas::meta

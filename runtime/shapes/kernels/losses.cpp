@@ -40,15 +40,14 @@ Tensor multi_margin_backward(const Tensor&, const Tensor& self, const Tensor&, c
     return at::empty(self.sizes(), self.options());
 }
 
-std::tuple<Tensor, Tensor> multilabel_margin(const Tensor& self, const Tensor& target,
-                                             std::int64_t reduction) {
+Two multilabel_margin(const Tensor& self, const Tensor& target, std::int64_t reduction) {
     const bool rows = reduction == at::Reduction::None && target.dim() > 1;
     return {rows ? at::empty({target.size(0)}, self.options()) : zero_dimensional(self),
             at::empty(target.sizes(), self.options())};
 }
 
-std::tuple<Tensor, Tensor> nll2d(const Tensor& self, const Tensor& target, const OptionalTensor&,
-                                 std::int64_t reduction, std::int64_t) {
+Two nll2d(const Tensor& self, const Tensor& target, const OptionalTensor&, std::int64_t reduction,
+          std::int64_t) {
     return {
         reduction == at::Reduction::None ? at::empty(target.sizes(), self.options()) : zero_dimensional(self),
         zero_dimensional(self)};

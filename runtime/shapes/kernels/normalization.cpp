@@ -5,8 +5,6 @@
 namespace rematlas::meta {
 namespace {
 
-using Three = std::tuple<Tensor, Tensor, Tensor>;
-
 /// Returns the type of the statistics. On a GPU this is the type in which sums are accumulated. On the host
 /// it is float32 if a parameter is float32, else the type of the input.
 c10::ScalarType statistics_type(const Tensor& input, std::initializer_list<OptionalTensor> parameters) {
@@ -46,10 +44,8 @@ Three batch_norm_backward(const Tensor&, const Tensor& input, const OptionalTens
 }
 
 /// The last result is cuDNN's reserve space. It is empty, except in kernels that fuse an activation.
-std::tuple<Tensor, Tensor, Tensor, Tensor> cudnn_batch_norm(const Tensor& input, const Tensor& weight,
-                                                            const OptionalTensor&, const OptionalTensor&,
-                                                            const OptionalTensor&, bool training, double,
-                                                            double) {
+Four cudnn_batch_norm(const Tensor& input, const Tensor& weight, const OptionalTensor&, const OptionalTensor&,
+                      const OptionalTensor&, bool training, double, double) {
     const Sizes kept{training ? weight.size(0) : 0};
     return {like(input), at::empty(kept, weight.options()), at::empty(kept, weight.options()),
             at::empty({0}, input.options().dtype(c10::ScalarType::Byte))};
@@ -86,14 +82,13 @@ Three layer_norm_backward(const Tensor&, const Tensor& input, IntArrayRef, const
     return result;
 }
 
-std::tuple<Tensor, Tensor> rms_norm(const Tensor& input, IntArrayRef normalized, const OptionalTensor&,
-                                    std::optional<double>) {
+Two rms_norm(const Tensor& input, IntArrayRef normalized, const OptionalTensor&, std::optional<double>) {
     return {contiguous_like(input),
             at::empty(kept_of(input, normalized), input.options().dtype(accumulated(input.scalar_type())))};
 }
 
-std::tuple<Tensor, Tensor> rms_norm_backward(const Tensor&, const Tensor& input, IntArrayRef, const Tensor&,
-                                             const OptionalTensor& weight, std::array<bool, 2> mask) {
+Two rms_norm_backward(const Tensor&, const Tensor& input, IntArrayRef, const Tensor&,
+                      const OptionalTensor& weight, std::array<bool, 2> mask) {
     return {mask[0] ? contiguous_like(input) : Tensor(),
             mask[1] && given(weight) ? contiguous_like(*weight) : Tensor()};
 }
@@ -116,12 +111,11 @@ Three group_norm_backward(const Tensor&, const Tensor& input, const Tensor&, con
     return result;
 }
 
-std::tuple<Tensor, Tensor> weight_norm(const Tensor& v, const Tensor& g, std::int64_t) {
+Two weight_norm(const Tensor& v, const Tensor& g, std::int64_t) {
     return {contiguous_like(v), at::empty(g.sizes(), g.options().dtype(accumulated(g.scalar_type())))};
 }
 
-std::tuple<Tensor, Tensor> weight_norm_backward(const Tensor&, const Tensor& v, const Tensor& g,
-                                                const Tensor&, std::int64_t) {
+Two weight_norm_backward(const Tensor&, const Tensor& v, const Tensor& g, const Tensor&, std::int64_t) {
     return {contiguous_like(v), contiguous_like(g)};
 }
 

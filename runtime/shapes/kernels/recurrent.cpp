@@ -23,11 +23,9 @@ std::int64_t workspace_bytes(std::int64_t length, std::int64_t batch, std::int64
            3 * pages(handed_on * row(std::max(inputs, hidden))) + 2 * pages(handed_on * hidden);
 }
 
-std::tuple<Tensor, Tensor, Tensor, Tensor> layer(const Tensor& input, const Tensor&, const Tensor&,
-                                                 const Tensor&, const Tensor&, const Tensor& state,
-                                                 const Tensor& cell, bool, IntArrayRef, std::int64_t,
-                                                 std::int64_t hidden, std::int64_t, bool, bool, bool,
-                                                 bool train) {
+Four layer(const Tensor& input, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+           const Tensor& state, const Tensor& cell, bool, IntArrayRef, std::int64_t, std::int64_t hidden,
+           std::int64_t, bool, bool, bool, bool train) {
     const std::int64_t bytes =
         train ? workspace_bytes(input.size(0), input.size(1), input.size(2), hidden) : 0;
     return {at::empty({input.size(0), input.size(1), hidden}, input.options()),
@@ -45,18 +43,17 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> layer_backwar
             fresh(weight4), fresh(state),   fresh(cell)};
 }
 
-std::tuple<Tensor, Tensor, Tensor> lstm_cell(const Tensor& gates, const Tensor&, const Tensor& cell,
-                                             const OptionalTensor&, const OptionalTensor&) {
+Three lstm_cell(const Tensor& gates, const Tensor&, const Tensor& cell, const OptionalTensor&,
+                const OptionalTensor&) {
     return {contiguous_like(cell), contiguous_like(cell), contiguous_like(gates)};
 }
-std::tuple<Tensor, Tensor, Tensor> lstm_cell_backward(const OptionalTensor&, const OptionalTensor&,
-                                                      const Tensor& cell, const Tensor&,
-                                                      const Tensor& workspace, bool has_bias) {
+Three lstm_cell_backward(const OptionalTensor&, const OptionalTensor&, const Tensor& cell, const Tensor&,
+                         const Tensor& workspace, bool has_bias) {
     return {contiguous_like(workspace), contiguous_like(cell),
             has_bias ? at::empty({workspace.size(1)}, workspace.options()) : Tensor()};
 }
-std::tuple<Tensor, Tensor> gru_cell(const Tensor&, const Tensor&, const Tensor& state, const OptionalTensor&,
-                                    const OptionalTensor&) {
+Two gru_cell(const Tensor&, const Tensor&, const Tensor& state, const OptionalTensor&,
+             const OptionalTensor&) {
     return {contiguous_like(state), at::empty({state.size(0), 5 * state.size(1)}, state.options())};
 }
 

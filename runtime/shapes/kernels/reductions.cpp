@@ -23,16 +23,16 @@ Tensor moment(const Tensor& self, at::OptionalIntArrayRef axes, const std::optio
     return at::empty(reduced(self, axes, keep),
                      self.options().dtype(c10::toRealValueType(self.scalar_type())));
 }
-std::tuple<Tensor, Tensor> two_moments(const Tensor& self, at::OptionalIntArrayRef axes,
-                                       const std::optional<at::Scalar>& correction, bool keep) {
+Two two_moments(const Tensor& self, at::OptionalIntArrayRef axes, const std::optional<at::Scalar>& correction,
+                bool keep) {
     return {moment(self, axes, correction, keep), at::empty(reduced(self, axes, keep), self.options())};
 }
 
-std::tuple<Tensor, Tensor> selected(const Tensor& self, std::int64_t axis, bool keep) {
+Two selected(const Tensor& self, std::int64_t axis, bool keep) {
     const Sizes sizes = reduced(self, IntArrayRef(axis), keep);
     return {at::empty(sizes, self.options()), at::empty(sizes, self.options().dtype(c10::ScalarType::Long))};
 }
-std::tuple<Tensor, Tensor> kth(const Tensor& self, std::int64_t, std::int64_t axis, bool keep) {
+Two kth(const Tensor& self, std::int64_t, std::int64_t axis, bool keep) {
     return selected(self, axis, keep);
 }
 
@@ -57,12 +57,11 @@ Tensor count(const Tensor& self, IntArrayRef axes) {
 Tensor histogram_within(const Tensor& self, std::int64_t bins, const at::Scalar&, const at::Scalar&) {
     return at::empty({bins}, self.options());
 }
-std::tuple<Tensor, Tensor> histogram_of(const Tensor& self, std::int64_t bins,
-                                        std::optional<at::ArrayRef<double>>, const OptionalTensor&, bool) {
+Two histogram_of(const Tensor& self, std::int64_t bins, std::optional<at::ArrayRef<double>>,
+                 const OptionalTensor&, bool) {
     return {at::empty({bins}, self.options()), at::empty({bins + 1}, self.options())};
 }
-std::tuple<Tensor, Tensor> histogram_between(const Tensor& self, const Tensor& edges, const OptionalTensor&,
-                                             bool) {
+Two histogram_between(const Tensor& self, const Tensor& edges, const OptionalTensor&, bool) {
     return {at::empty({edges.numel() - 1}, self.options()), contiguous_like(edges)};
 }
 
@@ -84,7 +83,7 @@ Tensor pair_distances(const Tensor& self, double) {
     return at::empty({rows * (rows - 1) / 2}, self.options());
 }
 
-std::tuple<Tensor, Tensor> running_extreme(const Tensor& self, std::int64_t) {
+Two running_extreme(const Tensor& self, std::int64_t) {
     return {at::empty(self.sizes(), self.options()),
             at::empty(self.sizes(), self.options().dtype(c10::ScalarType::Long))};
 }

@@ -27,7 +27,7 @@ NAMES = {
         "extern c10::StorageImpl* const storage; extern const std::shared_ptr<Departures> departures;"
         "extern c10::DataPtr other;"
     ),
-    "runtime/replay/device_graph_obstacle.h": "extern const std::vector<Step> steps;",
+    "runtime/replay/device_graph_step.h": "extern const std::vector<Step> steps;",
     "runtime/replay/executor.h": "extern std::vector<at::Tensor> output_gradients;",
     "runtime/replay/host_op_runner.h": BOUND_MODEL
     + STEP_OF_SCHEDULE

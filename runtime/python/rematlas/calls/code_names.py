@@ -21,24 +21,29 @@ OF_GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
 STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 
 
-@functools.cache
-def names_in(code):
-    names = set(code.co_names)
+def codes_within(code):
+    """Yields the code, and the code of all functions in it."""
+    yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            names.update(names_in(constant))
-    return tuple(sorted(names))
+            yield from codes_within(constant)
+
+
+def steps_in(code):
+    for each in codes_within(code):
+        yield from dis.get_instructions(each)
+
+
+@functools.cache
+def names_in(code):
+    return tuple(sorted({name for each in codes_within(code) for name in each.co_names}))
 
 
 @functools.cache
 def globals_in(code):
     """Returns the names that the code looks up or sets as globals. Attributes of the same spelling are not
     counted."""
-    names = {step.argval for step in dis.get_instructions(code) if step.opname in OF_GLOBALS}
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            names.update(globals_in(constant))
-    return tuple(sorted(names))
+    return tuple(sorted({step.argval for step in steps_in(code) if step.opname in OF_GLOBALS}))
 
 
 @functools.cache

@@ -116,10 +116,6 @@ class Kept:
             values[name] = value
 
 
-def logs(effects) -> int:
-    return sum(effect.amount is None for effect in effects)
-
-
 @contextlib.contextmanager
 def undone(effects):
     """A context for a forward that runs a second time. At the end, the counters and logs get the values back

@@ -23,14 +23,11 @@ class BeforeForward:
         moved = self.randomness.moved()
         return f"the program draws from {moved}'s random numbers: draw them by torch" if moved else ""
 
-    def assigned(self):
-        return self.assignments.made()
-
     def change_but_for_assigned(self, module, watch, later) -> str:
         """Called when a forward has failed. Says as text what the forward has changed: random generators, or
         state other than the attributes that it sets. Returns an empty text if it has changed neither; the
         forward can then run again."""
-        return self.changed() or watch.changes(later, paths_of(module, self.assigned()))
+        return self.changed() or watch.changes(later, paths_of(module, self.assignments.made()))
 
 
 class PathHooks:

@@ -31,9 +31,6 @@ class ModuleState:
         self.identities = None  # the ids of parameters and buffers
         self.tying = ()  # for each parameter and buffer: the place of the first one that is the same tensor
 
-    def is_current(self) -> bool:
-        return self.watch is not None and self.watch.unchanged()
-
     def has_parameters(self) -> bool:
         """Says whether all parameters have been made. Lazy parameters are made by the original's first
         forward."""
@@ -126,10 +123,6 @@ class ModuleState:
             self.counted[id(values), name] = (values, name)
             self.forget()
         return [name for _, name in new]
-
-    def assigned_places(self) -> tuple:
-        """Returns (dictionary, name) of all attributes that the forward sets."""
-        return tuple(self.assigned.values())
 
     def kept_values(self, places) -> list:
         """Returns (dictionary, name, value) of those attributes in `places` that a forward leaves for the

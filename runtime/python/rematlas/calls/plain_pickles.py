@@ -15,6 +15,7 @@ import torch
 
 CONTAINERS = (tuple, list, dict, set, frozenset, complex, slice, range, collections.OrderedDict)
 OF_TORCH = (torch.dtype, torch.layout, torch.memory_format)
+# The base classes of results in these modules only check and keep the values that they are given.
 OF_LIBRARIES = ("builtins", "collections", "transformers.utils.generic", "diffusers.utils.outputs")
 ACTING = ("__new__", "__setattr__", "__del__")  # methods that run when an object is made or ends
 
@@ -70,12 +71,6 @@ def class_of_result(module: str, name: str):
     )
 
 
-def is_of_libraries(base: type) -> bool:
-    """Says whether a base class of results is of Python, or of a library whose class only checks and keeps
-    the values that it is given."""
-    return base.__module__ in OF_LIBRARIES
-
-
 def is_harmless(kind: type) -> bool:
     """Says whether making an object of the class only keeps the values that it is given."""
     if issubclass(kind, enum.Enum):
@@ -86,6 +81,6 @@ def is_harmless(kind: type) -> bool:
     if issubclass(kind, tuple):
         return kind.__bases__ == (tuple,) and hasattr(kind, "_fields") and hasattr(kind, "_make")
     if dataclasses.is_dataclass(kind):
-        own = {name for base in kind.__mro__ if not is_of_libraries(base) for name in vars(base)}
+        own = {name for base in kind.__mro__ if base.__module__ not in OF_LIBRARIES for name in vars(base)}
         return not own & {"__post_init__", *ACTING}
     return issubclass(kind, dict) and not own & {"__init__", "__setitem__", "update", *ACTING}

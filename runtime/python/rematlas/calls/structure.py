@@ -64,26 +64,18 @@ def flatten_call(args, kwargs):
     it is faster than `flatten`, and the template has another form, which `rebuild` cannot read."""
     tensors, places = [], {}
     template = [len(args)]
-    for value in args:
+    for name, value in (
+        *(((), value) for value in args),
+        *(((name,), value) for name, value in kwargs.items()),
+    ):
         kind = type(value)
         if kind is torch.Tensor:
             place = places.setdefault(id(value), len(tensors))
             if place == len(tensors):
                 tensors.append(value)
-            template.append(("t", place))
+            template.append((*name, "t", place))
         elif kind in PLAIN:
-            template.append((kind, value.hex() if kind is float else value))
-        else:
-            return flatten((args, kwargs))
-    for name, value in kwargs.items():
-        kind = type(value)
-        if kind is torch.Tensor:
-            place = places.setdefault(id(value), len(tensors))
-            if place == len(tensors):
-                tensors.append(value)
-            template.append((name, "t", place))
-        elif kind in PLAIN:
-            template.append((name, kind, value.hex() if kind is float else value))
+            template.append((*name, kind, value.hex() if kind is float else value))
         else:
             return flatten((args, kwargs))
     return tuple(template), tensors

@@ -1,7 +1,6 @@
 """Finds in the code of a forward the attributes that the forward uses only as counters and logs."""
 
 import ast
-import dis
 import functools
 import itertools
 import linecache
@@ -9,7 +8,7 @@ import types
 
 import torch
 
-from .code_names import names_in
+from .code_names import codes_within, names_in, steps_in
 
 OF_ATTRIBUTES = ("_ATTR", "_METHOD")  # endings of names of bytecode instructions that use attributes
 ASK_FOR_ANY = {"__dict__", "vars", "attrgetter", "__getattribute__", "eval", "exec"}
@@ -72,9 +71,7 @@ def is_called_by_python(name) -> bool:
 @functools.cache
 def texts_in(code) -> frozenset:
     found = set()
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            found |= texts_in(constant)
+    for constant in (constant for each in codes_within(code) for constant in each.co_consts):
         several = constant if isinstance(constant, (tuple, frozenset)) else (constant,)
         found.update(part for part in several if isinstance(part, str))
     return frozenset(found)
@@ -84,11 +81,7 @@ def texts_in(code) -> frozenset:
 def asked_in(code) -> frozenset:
     """Returns the names of the attributes that the code reads, sets or deletes. Globals of the same names are
     not counted."""
-    found = {step.argval for step in dis.get_instructions(code) if step.opname.endswith(OF_ATTRIBUTES)}
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            found |= asked_in(constant)
-    return frozenset(found)
+    return frozenset(step.argval for step in steps_in(code) if step.opname.endswith(OF_ATTRIBUTES))
 
 
 def mentions(code, name) -> bool:
@@ -193,9 +186,8 @@ def counts_or_logs(code, name) -> bool:
 
 
 def lines_of(code):
-    lines = [line for _, _, line in code.co_lines() if line is not None] or [code.co_firstlineno]
-    within = [lines_of(c) for c in code.co_consts if isinstance(c, types.CodeType)]
-    return min([code.co_firstlineno, *lines]), max([*lines, *(last for _, last in within)])
+    lines = [line for each in codes_within(code) for _, _, line in each.co_lines() if line is not None]
+    return min([code.co_firstlineno, *lines]), max([code.co_firstlineno, *lines])
 
 
 def mentions_in_statement(node, name) -> int:

@@ -1,8 +1,10 @@
 """Detects when the program takes values out of tensors without an op."""
 
+import contextlib
 import functools
 import sys
 import threading
+from unittest import mock
 
 import torch
 
@@ -27,7 +29,7 @@ class ValuesRead:
     torch.compile would guard on a mode and trace it."""
 
     in_force = []
-    replaced = []  # (owner, name, former value); the value is None if only a base class had the attribute
+    replaced = contextlib.ExitStack()
     lock = threading.RLock()
 
     def __init__(self, recording):
@@ -45,13 +47,10 @@ class ValuesRead:
         with self.lock:
             self.in_force.remove(self)
             if not self.in_force:
-                for owner, name, own in self.replaced:
-                    delattr(owner, name) if own is None else setattr(owner, name, own)
-                self.replaced.clear()
+                self.replaced.close()
 
     def replace(self, owner, name, by):
-        self.replaced.append((owner, name, vars(owner).get(name)))
-        setattr(owner, name, by)
+        self.replaced.enter_context(mock.patch.object(owner, name, by))
 
     @classmethod
     def note(cls, tensor, why):

@@ -326,8 +326,7 @@ class Walk:
             names = [name for name in names_of_slots(kind) if hasattr(value, name)]
             if names:
                 values_of = functools.partial(lambda o, n: [getattr(o, name) for name in n], value, names)
-                for name, item in zip(names, self.add_values(values_of)):
-                    self.add_value(f"{path}.{name}", item, depth + inward)
+                self.add_named_values(f"{path}.", names, values_of, depth + inward)
         if not dataclasses.is_dataclass(value):
             self.add_class(type(value))
 
@@ -345,22 +344,18 @@ class Walk:
             self.add_value(f"{path}:kwdefaults", function.__kwdefaults__, depth + 1)
         if function.__dict__:
             self.add_dictionary(path + ".", function.__dict__, depth + 1)
-        names = [name for name in globals_in(function.__code__) if name in function.__globals__]
-        held = [name for name in names if watched_global(function.__globals__[name])]
-        if held:
-            values_of = functools.partial(
-                lambda g, n: [g.get(name) for name in n], function.__globals__, held
-            )
-            for name, value in zip(held, self.add_values(values_of)):
-                self.add_value(name, value, depth + 1)
-        missing = missing_globals(function)
+        there = function.__globals__
+        names = [name for name in globals_in(function.__code__) if name in there]
+        held = [name for name in names if watched_global(there[name])]
+        self.add_entries("", there, held, depth + 1)
+        missing = [n for n in globals_in(function.__code__) if n not in there and not hasattr(builtins, n)]
         if missing:
-            self.add_values(functools.partial(lambda g, n: [name in g for name in n], *missing))
+            self.add_values(functools.partial(lambda g, n: [name in g for name in n], there, missing))
         for name in names:
-            module = function.__globals__[name]
+            module = there[name]
             if isinstance(module, types.ModuleType):
                 asked = [other for other in names_in(function.__code__) if other in module.__dict__]
-                self.add_names_of(name, module, asked, depth)
+                self.add_entries(f"{name}.", module.__dict__, asked, depth + 1)
 
     def add_closure(self, path, function, depth):
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
@@ -373,13 +368,11 @@ class Walk:
             self.add_values(functools.partial(lambda c: [c.cell_contents], cell))
             self.add_value(f"{path}:{name}", content, depth + 1)
 
-    def add_names_of(self, path, module, names, depth):
-        """Adds the attributes of a Python module that are in `names`, the names that the code uses."""
-        if not names:
-            return
-        values_of = functools.partial(lambda d, n: [d.get(name) for name in n], module.__dict__, names)
-        for name, value in zip(names, self.add_values(values_of)):
-            self.add_value(f"{path}.{name}", value, depth + 1)
+    def add_entries(self, prefix, values, names, depth):
+        """Adds those entries of the dictionary that have these names, which the code uses."""
+        if names:
+            values_of = functools.partial(lambda d, n: [d.get(name) for name in n], values, names)
+            self.add_named_values(prefix, names, values_of, depth)
 
     def add_class(self, kind):
         for base in kind.__mro__:
@@ -409,14 +402,6 @@ class Walk:
 def names_of_slots(kind) -> list:
     slots = kind.__dict__.get("__slots__", ())
     return [n for n in ([slots] if isinstance(slots, str) else slots) if n not in ("__dict__", "__weakref__")]
-
-
-def missing_globals(function):
-    """Returns (globals, names). The names are globals that the function looks up or sets, and that have no
-    value. Returns an empty tuple if there are no such names."""
-    there = function.__globals__
-    names = [n for n in globals_in(function.__code__) if n not in there and not hasattr(builtins, n)]
-    return (there, names) if names else ()
 
 
 def state_of_numpy(generator):

@@ -33,7 +33,7 @@ def on_shapes(original, stand_ins, card, begins_anew):
     found.__dict__.update(copy.deepcopy(kept, memo))
     for parameter, state in list(found.state.items()):
         # States that hold tensor subclasses are dropped; the optimizer's step makes new ones.
-        if begins_anew or any(map(is_wrapper, tensors_of(state.values()))):
+        if begins_anew or any(map(is_traceable_wrapper_subclass, tensors_of(state.values()))):
             del found.state[parameter]
     return found
 
@@ -45,7 +45,7 @@ def states_like(state, card, counts_on_host) -> dict:
     found = {}
     for name, value in state.items():
         for tensor in tensors_of([value]):
-            stays = is_wrapper(tensor) or (name == "step" and counts_on_host)
+            stays = is_traceable_wrapper_subclass(tensor) or (name == "step" and counts_on_host)
             found[id(tensor)] = tensor.detach().clone() if stays else like(tensor, card)
     return found
 
@@ -66,10 +66,6 @@ def tell_step(optimizer, step) -> None:
             counted["step"] = step
 
 
-def is_wrapper(tensor) -> bool:
-    return is_traceable_wrapper_subclass(tensor)
-
-
 def tensors_of(values) -> list:
     """Returns the tensors in these values and in the containers among them."""
     found = []
@@ -87,7 +83,7 @@ def named_in(value, name) -> dict:
     """Returns the plain tensors in the value, by name. A tensor of another class is replaced by the plain
     tensors that it consists of."""
     if isinstance(value, torch.Tensor):
-        if not is_wrapper(value):
+        if not is_traceable_wrapper_subclass(value):
             return {name: value}
         inner, _ = value.__tensor_flatten__()
         value = {part: getattr(value, part) for part in inner}
@@ -101,11 +97,11 @@ def named_in(value, name) -> dict:
     return found
 
 
-def kept_by(optimizer, names, name="other") -> dict:
+def kept_by(optimizer, names) -> dict:
     """Returns the tensors that the optimizer keeps, by name. `names`: the names of the parameters, by id."""
     found = {}
     for parameter, state in optimizer.state.items():
-        found |= named_in(state, names.get(id(parameter), name))
+        found |= named_in(state, names.get(id(parameter), "other"))
     for place, group in enumerate(optimizer.param_groups):
         numbers = {key: value for key, value in group.items() if key != "params"}
         found |= named_in(numbers, f"group{place}")

@@ -28,41 +28,32 @@ def with_recorded_update(plan, chosen, model, card, parts=None) -> CompiledPlan:
     rank, by name, if they are divided. Raises Refused."""
     why = f"rematlas: the step of {chosen.name} cannot be recorded from shapes: "
     try:
-        with torch.no_grad(), generators_put_back("cpu"), Uncompiled() as uncompiled:
+        with torch.no_grad(), generators_put_back("cpu"), uncompiled() as compiled:
             update = Update(plan, chosen, model, card, parts or {})
             recorded = update.recorded()
     except Refused as error:
         raise Refused(f"{why}{message(error).removeprefix('rematlas: ')}") from None
     except Exception as error:  # the optimizer may be anybody's code
         raise Refused(f"{why}{message(error)}") from None
-    return plan.with_recorded_update(recorded, told(update, facts_of(recorded), uncompiled.were_asked))
+    return plan.with_recorded_update(recorded, told(update, facts_of(recorded), bool(compiled)))
 
 
 def facts_of(recording) -> dict:
     return json.loads(recording.facts())
 
 
-class Uncompiled:
+@contextlib.contextmanager
+def uncompiled():
     """A context in which torch.compile returns functions unchanged, and compiled functions run uncompiled.
-    `were_asked`: whether torch.compile was called."""
+    Yields a list with the options of each call of torch.compile."""
+    asked = []
 
-    def __init__(self):
-        self.were_asked = False
-        self.open = contextlib.ExitStack()
-
-    def __enter__(self):
-        with contextlib.ExitStack() as entered:
-            entered.enter_context(mock.patch.object(torch, "compile", self.as_it_is))
-            entered.enter_context(torch.compiler.set_stance("force_eager"))
-            self.open = entered.pop_all()
-        return self
-
-    def __exit__(self, *_):
-        self.open.close()
-
-    def as_it_is(self, function=None, **options):
-        self.were_asked = True
+    def as_it_is(function=None, **options):
+        asked.append(options)
         return (lambda later: later) if function is None else function
+
+    with mock.patch.object(torch, "compile", as_it_is), torch.compiler.set_stance("force_eager"):
+        yield asked
 
 
 class Update:

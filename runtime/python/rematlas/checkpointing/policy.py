@@ -1,12 +1,11 @@
 """A plan as the `context_fn` of torch.utils.checkpoint."""
 
 import functools
-import warnings
 
 import torch
 from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 
-from ..errors import RefusedWarning, caller_level
+from ..errors import warn
 from ..whole_file import write_whole
 from .following import Following
 from .policy_file import PolicyFile
@@ -156,12 +155,10 @@ class SelectivePolicy:
             return
         self.has_warned = True
         expected = place.region.ops[place.passed]
-        warnings.warn(
-            f"rematlas: a call of {module!r} runs other ops than its plan was made of (it lacks"
+        warn(
+            f"a call of {module!r} runs other ops than its plan was made of (it lacks"
             f" {expected.name} of {', '.join(expected.tensors)}): such calls recompute all; a plan made with"
-            " these inputs, this mode and this autocast saves again",
-            RefusedWarning,
-            stacklevel=caller_level(),
+            " these inputs, this mode and this autocast saves again"
         )
 
 

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import pathlib
 
+from ..compiled.compiled_plan import in_file
 from ..errors import Refused
 from ..library import in_one_line, ops
 from ..plan_file import Plan
@@ -47,7 +48,8 @@ class PolicyFile:
         """Reads or makes a policy. `given`: a Plan, or the path of a plan, of a schedule with its graph file
         next to it, or of a policy."""
         if isinstance(given, Plan):
-            return cls.parse(given.on_file(lambda path: cls.solved(path, budget)), "the plan")
+            with in_file(given.data) as path:
+                return cls.parse(cls.solved(path, budget), "the plan")
         with open(given, "rb") as file:
             is_policy = FORMAT.encode() in file.read(4096)
         if is_policy and budget is not None:

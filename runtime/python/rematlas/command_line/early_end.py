@@ -12,10 +12,8 @@ class Told(SystemExit):
 
 
 def tell(function: str, command: str) -> None:
-    line = f"rematlas: {function}: the program ended its process before the step was recorded"
-    if command == "run":
-        line = f"rematlas: {function}: the program ended its process before the steps were run"
-    print(line, file=sys.stderr, flush=True)
+    what = "the steps were run" if command == "run" else "the step was recorded"
+    print(f"rematlas: {function}: the program ended its process before {what}", file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager

@@ -96,13 +96,9 @@ class PlanAnswer:
     @classmethod
     def of(cls, text: str) -> "PlanAnswer":
         told = json.loads(text)
-        answer = {name: value for name, value in told.items() if name in PLAN_ANSWER_FIELDS}
         if "infeasible" in told:
-            answer["infeasible"] = Shortage.of(told["infeasible"])
-        return cls(**answer)
-
-
-PLAN_ANSWER_FIELDS = frozenset(field.name for field in dataclasses.fields(PlanAnswer))
+            told["infeasible"] = Shortage.of(told["infeasible"])
+        return cls(**told)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -36,7 +36,7 @@ def backward_is_over(number):
     """Called when a backward that took gradients is over. Its forward is perhaps forgotten already."""
     for module in list(planned_modules):
         if module.updates is not None:
-            module.updates.end_backward(number)
+            module.updates.consumed.end_backward(number)
 
 
 def hooks_are_asked_for(number):

@@ -105,14 +105,10 @@ class CompiledPlan:
 
     # Running.
 
-    def bind(self, watch, tensors, owner: str, states=None) -> None:
+    def bind(self, watch, tensors, owner: str, states=()) -> None:
         """Makes the newest schedule ready to run on these tensors. `states`: the optimizer's states, for a
         plan with updates."""
-        bound = watch.names, tensors, len(watch.parameters), owner
-        if states is None:
-            self.made.bind(*bound)
-        else:
-            self.made.bind_with_states(*bound, states)
+        self.made.bind(watch.names, tensors, len(watch.parameters), owner, list(states))
 
     rebind_states = passed_on("rebind_states")  # takes the optimizer's states
 
@@ -139,9 +135,7 @@ class CompiledPlan:
     state_names = passed_on("state_names")
     gradient_names = passed_on("gradient_names")
 
-    def output_count(self) -> int:
-        return len(self.made.passed_inputs())
-
+    output_count = passed_on("output_count")
     pack = passed_on("pack")  # takes the text of a Packing
     packing = passed_on("packing")  # returns the text of the Packing
 

@@ -2,24 +2,17 @@
 
 import json
 
-from ..library import ops
+from ..library import in_one_line, ops
 
 
 def generated(kind: str) -> dict:
     """Returns a configuration of this kind. Raises RuntimeError, with one line that lists the kinds, if the
     kind is unknown."""
-    return json.loads(asked(ops.generate_config, kind))
+    return json.loads(in_one_line(ops.generate_config, kind))
 
 
 def checked(config: dict):
     """Returns the solver's name and its options (None if there are none). Raises RuntimeError, with one line
     that names the wrong key, if the configuration is wrong."""
-    told = json.loads(asked(ops.check_config, json.dumps(config)))
+    told = json.loads(in_one_line(ops.check_config, json.dumps(config)))
     return told["solver"], told["options"] or None
-
-
-def asked(op, text) -> str:
-    try:
-        return op(text)
-    except RuntimeError as error:
-        raise RuntimeError(str(error).splitlines()[0]) from None

@@ -1,11 +1,9 @@
 """Lets the original run the steps that no plan runs, with or without online eviction."""
 
-import warnings
-
 import torch
 
 from ..compiled.turns import OWN_KEY, Busy
-from ..errors import RefusedWarning, caller_level, message
+from ..errors import message, warn
 from . import evicting
 from .living import Living
 
@@ -40,9 +38,6 @@ class SharedEviction:
         """Says whether the present step of the module of `fallback` runs under this eviction. A module whose
         `choice` differs begins its own eviction."""
         return fallback.needs_eviction and self.gives_up == (fallback.choice is None)
-
-    def status(self):
-        return self.context.status()
 
     def close(self) -> None:
         """Ends the eviction. Within an op, which holds the locks of the eviction, the eviction is only
@@ -124,7 +119,7 @@ class Fallback:
         if evicting.in_force is None and not self.opens():
             return
         self.evicted_steps += 1
-        self.backwards = SharedEviction.in_force().status().steps
+        self.backwards = SharedEviction.in_force().context.status().steps
 
     def opens(self) -> bool:
         """Begins online eviction. Returns whether it is in force."""
@@ -147,7 +142,7 @@ class Fallback:
         """Warns once if eviction cannot keep the budget. No error is raised if the user has not asked for
         eviction: eviction then goes on, and evicts as much as it can."""
         shared = SharedEviction.in_force()
-        why = "" if shared is None else shared.status().given_up
+        why = "" if shared is None else shared.context.status().given_up
         if not why:
             return
         users = [fallback for fallback in Fallback.of_process if fallback.needs_eviction]
@@ -161,26 +156,20 @@ class Fallback:
             self.tell_not_kept(why, how)
 
     def tell_not_kept(self, why, how) -> None:
-        warnings.warn(
-            f"rematlas: online eviction cannot keep the budget: {why}; {how}: give a larger one",
-            RefusedWarning,
-            stacklevel=caller_level(),
-        )
+        warn(f"online eviction cannot keep the budget: {why}; {how}: give a larger one")
 
     def leave_step(self, why) -> None:
         """Warns that this step runs without eviction. Later steps may run under eviction again."""
-        warnings.warn(
-            f"rematlas: online eviction cannot begin: {why}; this step may go beyond the budget: let the"
-            " program's steps take turns, by a lock around each of them where threads take them",
-            RefusedWarning,
-            stacklevel=caller_level(),
+        warn(
+            f"online eviction cannot begin: {why}; this step may go beyond the budget: let the"
+            " program's steps take turns, by a lock around each of them where threads take them"
         )
 
     def end(self) -> None:
         """Ends the module's need for eviction, because its next step needs none. If the backward of an
         evicted forward is still to come, eviction stays in force."""
         shared = SharedEviction.in_force() if self.needs_eviction else None
-        is_open = shared is not None and shared.status().steps == self.backwards
+        is_open = shared is not None and shared.context.status().steps == self.backwards
         if not is_open:
             self.leave()
 
@@ -197,4 +186,4 @@ class Fallback:
     def status(self):
         """Returns the status of the eviction; None if the module's steps need no eviction at present."""
         shared = SharedEviction.in_force()
-        return shared.status() if self.needs_eviction and shared is not None else None
+        return shared.context.status() if self.needs_eviction and shared is not None else None

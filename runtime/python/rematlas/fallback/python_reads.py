@@ -1,8 +1,10 @@
 """Makes an evicted tensor again before Python accesses its memory without an op."""
 
+import contextlib
 import enum
 import threading
 import weakref
+from unittest import mock
 
 import torch
 
@@ -57,23 +59,20 @@ def lent(numpy, eviction):
 class PythonReads:
     def __init__(self):
         self.lock = threading.Lock()
-        self.replaced = {}
+        self.replaced = contextlib.ExitStack()
 
     def watch(self, eviction):
         with self.lock:
             for name, look in METHODS.items():
-                self.replaced[name] = torch.Tensor.__dict__.get(name)
-                setattr(torch.Tensor, name, looked_at(getattr(torch.Tensor, name), eviction, look))
-            torch.Tensor.numpy = lent(torch.Tensor.numpy, eviction)
+                self.replace(name, looked_at(getattr(torch.Tensor, name), eviction, look))
+            self.replace("numpy", lent(torch.Tensor.numpy, eviction))
+
+    def replace(self, name, by):
+        self.replaced.enter_context(mock.patch.object(torch.Tensor, name, by))
 
     def stop(self):
         with self.lock:
-            for name, own in self.replaced.items():
-                if own is None:
-                    delattr(torch.Tensor, name)
-                else:
-                    setattr(torch.Tensor, name, own)
-            self.replaced = {}
+            self.replaced.close()
 
 
 python_reads = PythonReads()

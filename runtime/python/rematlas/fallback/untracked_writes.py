@@ -1,7 +1,9 @@
 """Handles work that runs without the dispatcher. Eviction sees neither its reads nor its writes."""
 
+import contextlib
 import sys
 import threading
+from unittest import mock
 
 import torch
 
@@ -46,8 +48,8 @@ class UntrackedWrites:
     has compiled run uncompiled, because compiled kernels use addresses."""
 
     def __init__(self):
-        self.replaced = []
-        self.stance = None
+        self.replaced = contextlib.ExitStack()
+        self.runs_as_written = False
 
     def watch(self):
         graph = torch.cuda.CUDAGraph
@@ -68,21 +70,16 @@ class UntrackedWrites:
             self.replace(torch, "compile", compile_later)
 
     def run_as_written(self):
-        if self.stance is None:
-            self.stance = torch.compiler.set_stance("force_eager")
-            self.stance.__enter__()
+        if not self.runs_as_written:
+            self.replaced.enter_context(torch.compiler.set_stance("force_eager"))
+            self.runs_as_written = True
 
     def replace(self, owner, name, by):
-        self.replaced.append((owner, name, owner.__dict__[name]))
-        setattr(owner, name, by)
+        self.replaced.enter_context(mock.patch.object(owner, name, by))
 
     def stop(self):
-        for owner, name, own in reversed(self.replaced):
-            setattr(owner, name, own)
-        self.replaced = []
-        if self.stance is not None:
-            self.stance.__exit__(None, None, None)
-            self.stance = None
+        self.replaced.close()
+        self.runs_as_written = False
 
 
 untracked_writes = UntrackedWrites()

@@ -19,20 +19,8 @@ TRANSCENDENTAL = frozenset(
     getattr(aten, name)
     for name in (
         *("acos", "asin", "atan", "atan2", "cos", "cosh", "erf", "erfc", "erfinv", "exp", "exp2", "expm1"),
-        *(
-            "gelu",
-            "gelu_backward",
-            "lgamma",
-            "log",
-            "log10",
-            "log1p",
-            "log2",
-            "pow",
-            "sigmoid",
-            "sin",
-            "sinh",
-        ),
-        *("tan", "tanh"),
+        *("gelu", "gelu_backward", "lgamma", "log", "log10", "log1p", "log2", "pow", "sigmoid", "sin"),
+        *("sinh", "tan", "tanh"),
     )
 )
 RANDOM = torch.ops.prims.inductor_random

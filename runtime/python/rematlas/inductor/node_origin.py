@@ -6,6 +6,7 @@ import re
 import torch
 from torch.fx import Node
 
+from ..calls.offloading import contiguous_strides
 from .kernel_costs import hint
 
 SHORT_NAMES = {
@@ -36,14 +37,6 @@ def layout_of(node: Node) -> dict:
     if strides != contiguous_strides(shape):
         layout["strides"] = strides
     return layout
-
-
-def contiguous_strides(shape) -> list[int]:
-    strides, step = [], 1
-    for size in reversed(shape):
-        strides.append(step)
-        step *= max(size, 1)
-    return strides[::-1]
 
 
 def module_of(node: Node) -> tuple[str, str]:

@@ -42,9 +42,8 @@ class KernelStep:
     """The step as a training graph: the kernels of forward, the boundary between forward and backward, and
     the kernels of backward."""
 
-    def __init__(self, kernels, are_channels_last=False, name="the compiled model"):
+    def __init__(self, kernels, are_channels_last):
         self.kernels = kernels
-        self.name = name
         self.tensors, self.number = [], {}
         self.module_classes = {}  # class names of modules by path
         for node in kernels.inputs:
@@ -136,7 +135,7 @@ class KernelStep:
             {
                 "format": "rematlas.graph",
                 "version": 1,
-                "name": self.name,
+                "name": "the compiled model",
                 "tensors": self.tensors,
                 "ops": self.ops,
                 "boundary": boundary,

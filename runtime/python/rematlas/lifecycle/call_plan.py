@@ -194,10 +194,6 @@ class CallPlan:
         if self.original.bytes:
             self.original.note_recorded(self.owner.original_bytes(answer))
 
-    def note_failure(self, why) -> None:
-        """Notes why there is no plan so far."""
-        self.reason = why
-
     def note_shared_casts(self, region) -> None:
         """Called when a forward of this kind shares casts of weights with another forward."""
         if region is self.shared_region:
@@ -205,7 +201,7 @@ class CallPlan:
         self.shared_region = region
         self.shared_casts += 1
         if not isinstance(self.state, Refused):
-            self.note_failure(gate.SHARED_CASTS)
+            self.reason = gate.SHARED_CASTS
             log.info("rematlas: %s; this step runs the original", gate.SHARED_CASTS)
 
     def note_disturbed(self, op) -> None:
@@ -297,7 +293,8 @@ class CallPlan:
     def can_compare(self, others) -> bool:
         """Says whether the plan can run next to the original. `others`: as in `compare_later`."""
         is_hopeless = self.comparisons.are_given_up or self.original.is_too_large
-        return not is_hopeless and self.owner.has_room_for(others + self.original.needed_for_comparison())
+        needed = max(self.original.bytes, self.original.comparison_bytes)
+        return not is_hopeless and self.owner.has_room_for(others + needed)
 
     def compare_again(self) -> None:  # called when another rank compares the step that begins
         self.state = Comparing(self)
@@ -310,10 +307,6 @@ class CallPlan:
         """Starts to use the plan without the comparisons that are still missing."""
         if isinstance(self.state, Comparing):
             self.use()
-
-    def take(self, plan, answer) -> None:
-        """Takes over a plan that was made elsewhere."""
-        self.plan, self.answer = plan, answer
 
     def use(self) -> None:
         """Lets the plan run the steps from now on. Refuses a plan that had to be compared and was not."""
@@ -429,7 +422,7 @@ class CallPlan:
         others = max(plan.other_bytes, self.plan.other_bytes)
         if not self.owner.has_room_for(others + answer.step_bytes):
             return False
-        self.take(plan, answer)
+        self.plan, self.answer = plan, answer
         return True
 
     def replan_for(self, call, given, used):

@@ -188,12 +188,12 @@ class Twin:
                 output = self.form.parts_from_shapes(copied.run(forward, given))
             template, tensors = structure.flatten(output)
             tensors = copied.given_for(tensors, given)
-            set_now = frozenset((self.places[id(values)], name) for values, name in before.assigned())
+            set_now = frozenset((self.places[id(values)], name) for values, name in before.assignments.made())
             counted_now = self.counted_by(before, watch)
             is_known = set_now <= self.known and counted_now <= self.counted
             if is_known:
                 self.check_unchanged(before, watch, copied)
-            kept, further = self.assigned(before.assigned(), tensors)
+            kept, further = self.assigned(before.assignments.made(), tensors)
             made, counted = self.effects(before, log) if is_known else ((), effects.Kept(()))
             further += log.tensors
             sources = structure.sources(tensors + further, recording.bound, given)
@@ -265,7 +265,7 @@ class Twin:
             raise Unknown(f"the arguments cannot be copied: {message(error)}") from error
 
     def check_unchanged(self, before, watch, copied) -> None:
-        made = paths_of(self.twin, before.assigned())
+        made = paths_of(self.twin, before.assignments.made())
         known = [(dictionary_at(self.twin, place), name) for place, name in self.known]
         why = gate.why_no_forward(copied, before, lambda: watch.changes(self.look(), made))
         why = why or before.assignments.why_not_anew(known)

@@ -94,13 +94,9 @@ class Sharing:
     def is_now(self) -> bool:
         return self.sums_now or self.casts_now
 
-    @property
-    def is_usual(self) -> bool:
-        return self.count > MOST_SHARED
-
 
 def why_no_plan(sharing, plan) -> str:
-    return SHARED_SUMS if sharing.is_usual and plan.sums else ""
+    return SHARED_SUMS if sharing.count > MOST_SHARED and plan.sums else ""
 
 
 def why_not_uncompared(answer, comparisons) -> str:

@@ -43,10 +43,10 @@ def take(call_plan) -> None:
     if packing.reads_kept:
         owner.state.note_reads_kept()
     if owner.state.watch is None:  # from now on the watch also covers the attributes that the forward sets
-        owner.forget(call_plan)
+        del owner.call_plans[call_plan.key]  # calls of this kind have another key from now on
         return
     plan = StepPlan(compiled, returned, sums=packing.sums, other_bytes=0, frames=owner.frames)
-    call_plan.take(plan, compiled.answer())
+    call_plan.plan, call_plan.answer = plan, compiled.answer()
     if not compiled.state_names():
         call_plan.bind()
         return

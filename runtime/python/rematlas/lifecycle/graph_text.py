@@ -13,7 +13,7 @@ def graph_text(owner):
         compiled, packing = plan.compiled, plan.packing(owner.module, owner.state.reads_kept)
         if owner.updates is not None:
             try:
-                compiled, ending = owner.updates.ended(owner.context(), plan)
+                compiled, ending = owner.updates.endings.ended(owner.context(), plan)
             except RuntimeError as error:
                 raise Refused(str(error)) from None
             packing = packing._replace(ending=ending)

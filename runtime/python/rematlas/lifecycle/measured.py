@@ -38,10 +38,6 @@ class Original:
         held = answer.gradient_bytes + 3 * answer.written_bytes
         self.comparison_bytes = answer.kept_by_loss_bytes + answer.peak_bytes + held
 
-    def needed_for_comparison(self) -> int:
-        """Returns the bytes of a step in which the plan is compared with the original."""
-        return max(self.bytes, self.comparison_bytes)
-
 
 class Comparisons:
     """The results of the steps in which the plan was compared with the original."""

@@ -26,15 +26,10 @@ class NoRoom:
         self.answer = answer
         self.beside = answer.beside_bytes  # bytes outside of a step, without those of open forwards
         self.last_beside = collections.deque(maxlen=FORWARDS)
-        self.about_updates = ""
+        self.about_updates = ""  # why there is no plan with the optimizer's updates either
         works = answer.infeasible.works
         self.enough = 0 if works is None else works.bytes  # the budget in bytes that works, before rounding
         self.leave(0, 0)
-
-    def note_updates(self, why) -> None:
-        """`why`: why there is no plan with the optimizer's updates either; empty if no such plan was asked
-        for."""
-        self.about_updates = f"; with the updates in the plan: {why}" if why else ""
 
     def foresee(self, kept_then, owner) -> None:
         """Enlarges the budget that works by the gradients and optimizer states that do not exist yet.
@@ -76,11 +71,6 @@ class NoRoom:
         if found.works is not None:
             works = found.works.of_bytes(rounded_up(self.enough), to_come)
             self.answer = dataclasses.replace(self.answer, infeasible=dataclasses.replace(found, works=works))
-
-    def bytes_that_work(self) -> int:
-        """Returns the budget in bytes that works; 0 if none is known."""
-        works = self.answer.infeasible.works
-        return 0 if works is None else works.bytes
 
     def text(self) -> str:
         return infeasible_text(self.solver, self.answer) + self.about_updates

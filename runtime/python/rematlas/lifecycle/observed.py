@@ -123,7 +123,7 @@ class ObservedForward:
         self.tensors = self.call.given_for(tensors, given)
         state = self.owner.state
         known = frozenset(state.counted)
-        new = state.note_assigned(self.before.assigned())
+        new = state.note_assigned(self.before.assignments.made())
         new += state.note_counted(self.before.effects.changed(), self.watch)
         self.why = self.why or gate.why_no_forward(
             self.call, self.before, lambda: state.change_within(self.watch)
@@ -132,7 +132,7 @@ class ObservedForward:
             self.why = self.why or f"the forward sets {', '.join(new)} of a module for the first time"
         for tensor in self.tensors:
             self.why = self.why or unfit_class("an output of the module", tensor)
-        assignments, places = self.before.assignments, state.assigned_places()
+        assignments, places = self.before.assignments, tuple(state.assigned.values())
         self.why = self.why or assignments.why_not_anew(places)
         left = [place for place in places if assignments.is_left(*place)]
         kept = self.add_kept(in_order(self.owner.module, left))

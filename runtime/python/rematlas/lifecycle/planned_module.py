@@ -178,7 +178,7 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
         if self.refusals.of_module:
             return None, None
         state = self.state
-        if not state.is_current():
+        if state.watch is None or not state.watch.unchanged():
             if not state.has_parameters():
                 return None, None
             state.look_again()
@@ -237,10 +237,6 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
         if self.refusals.is_hopeless(base):
             call_plan.refuse(self.refusals.reasons[base])
         return call_plan
-
-    def forget(self, call_plan) -> None:
-        """Drops a kind of call, because its calls will have another key from now on."""
-        del self.call_plans[call_plan.key]
 
     # What the states (state.py) of the kinds of calls ask this object, and what they tell it.
 

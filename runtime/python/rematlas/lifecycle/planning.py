@@ -78,7 +78,8 @@ class Planning(Unplanned):
         if answer is plain:  # a plan with updates already counts gradients and optimizer states
             room.foresee(call_plan.plan.kept_then, self.owner)
             updates = self.owner.updates
-            room.note_updates(why_not_with_updates or (updates.advice() if updates is not None else ""))
+            why = why_not_with_updates or (updates.advice() if updates is not None else "")
+            room.about_updates = f"; with the updates in the plan: {why}" if why else ""
         if call_plan.is_from_shapes and not call_plan.original.is_too_large and options.on_refuse == "warn":
             log.warning(
                 "rematlas: %s, as far as shapes tell, where the loss is estimated: the step is recorded as"

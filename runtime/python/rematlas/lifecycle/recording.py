@@ -173,7 +173,7 @@ class Recording(Unplanned):
         call or the whole module."""
         call_plan, refusals = self.call_plan, self.owner.refusals
         self.first = None
-        call_plan.note_failure(why)
+        call_plan.reason = why
         refusals.count_attempt(call_plan.base, why)
         if refusals.is_module_hopeless():
             refusals.refuse_module(why)

@@ -2,9 +2,8 @@
 
 import logging
 import re
-import warnings
 
-from ..errors import Refused, RefusedWarning, caller_level
+from ..errors import Refused, warn
 
 log = logging.getLogger("rematlas")
 NUMBER = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?")
@@ -43,11 +42,8 @@ class Refusals:
         if self.options.on_refuse == "raise":
             raise error or Refused(f"rematlas: {why}")
         if not self.has_warned:
-            self.warn(f"{why}; training goes on with the original{self.fallback.about_the_budget(fits)}")
+            warn(f"{why}; training goes on with the original{self.fallback.about_the_budget(fits)}")
         self.has_warned = True
-
-    def warn(self, text) -> None:
-        warnings.warn(f"rematlas: {text}", RefusedWarning, stacklevel=caller_level())
 
     def note_left_alone(self, how, advice, about_the_budget) -> None:
         """Called when the original runs a call that no plan may run. `how` describes such calls, for example
@@ -59,7 +55,7 @@ class Refusals:
         if self.options.on_refuse == "raise":
             raise Refused(f"rematlas: calls {how} {then}")
         if count == 0:
-            self.warn(f"calls {how} {then}")
+            warn(f"calls {how} {then}")
 
     def note_compiler_around(self) -> None:
         said = "torch.compile around the module compiles nothing: steps of the module run by plans of ops"

@@ -20,5 +20,5 @@ class Refused(State):
         call_plan, owner = self.call_plan, self.owner
         is_in_bytes = owner.options.budget_bytes is not None and owner.state.watch is not None
         if self.room is not None and is_in_bytes and self.room.note_beside(call_plan.other_bytes(call)):
-            call_plan.note_failure(self.room.text())
+            call_plan.reason = self.room.text()
         return owner.run_original(call.args, call.kwargs, call_plan.fits_perhaps(call))

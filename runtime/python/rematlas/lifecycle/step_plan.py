@@ -65,7 +65,8 @@ class Returned(typing.NamedTuple):
 
     def outputs(self) -> int:
         """Returns how many tensors the forward returns to the caller."""
-        return len(self.sources) - sum(kept.count for kept in self.kept) - effects.logs(self.effects)
+        of_kept = sum(kept.count for kept in self.kept)
+        return len(self.sources) - of_kept - sum(effect.amount is None for effect in self.effects)
 
     def kept_places(self) -> set:
         """Returns (id of the dictionary, name) of the attributes that the forward sets."""

@@ -1,9 +1,8 @@
 """The option chunk_loss of `apply`: whether the steps of a module compute head and loss by chunks."""
 
 import logging
-import warnings
 
-from ..errors import Refused, RefusedWarning, caller_level, in_bytes, message
+from ..errors import Refused, in_bytes, message, warn
 from .chunked_loss import AUTO, head_bytes
 from .language_models import found_forward
 
@@ -37,7 +36,7 @@ class Chunking:
             if on_refuse == "raise":
                 raise
             self.why_not = message(error)
-            warnings.warn(str(error), RefusedWarning, stacklevel=caller_level())
+            warn(str(error).removeprefix("rematlas: "))
             return
         module.__dict__["forward"] = self.forward
         log.info(

@@ -11,6 +11,7 @@ tokens, without the model's body, checks beforehand that this is so and that the
 import contextlib
 import sys
 import types
+from unittest import mock
 
 import torch
 from torch.nn import functional
@@ -58,17 +59,12 @@ class ChunkedForward:
             del head.__dict__["forward"]
             return LogitsToCome(hidden, head.out_features)
 
-        own_loss = self.model.__dict__.get("_loss_function", self)
         head.__dict__["forward"] = forward_once
-        self.model.__dict__["_loss_function"] = loss
         try:
-            yield loss
+            with mock.patch.object(self.model, "_loss_function", loss, create=True):
+                yield loss
         finally:
             head.__dict__.pop("forward", None)
-            if own_loss is self:
-                del self.model.__dict__["_loss_function"]
-            else:
-                self.model.__dict__["_loss_function"] = own_loss
 
 
 class LossOfLogitsToCome:
@@ -220,17 +216,8 @@ def try_it(model, chunks) -> None:
         )
 
 
-@contextlib.contextmanager
 def without_body(body, hidden):
-    """A context in which the body returns these hidden states. All other attributes of the body's output are
-    None."""
+    """Returns a context in which the body returns these hidden states. All other attributes of the body's
+    output are None."""
     kind = type("Output", (types.SimpleNamespace,), {"__getattr__": lambda *_: None})
-    had = body.__dict__.get("forward")
-    body.__dict__["forward"] = lambda *_, **__: kind(last_hidden_state=hidden)
-    try:
-        yield
-    finally:
-        if had is None:
-            del body.__dict__["forward"]
-        else:
-            body.__dict__["forward"] = had
+    return mock.patch.object(body, "forward", lambda *_, **__: kind(last_hidden_state=hidden))

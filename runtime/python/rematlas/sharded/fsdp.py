@@ -251,9 +251,6 @@ class Attributes:
         for entries, name in self.places:
             entries[name] = tensor
 
-    def set_back(self) -> None:
-        self.set(self.sharded)
-
 
 class Hooks:
     """Replaces the two hooks that FSDP2 has set on a module. In a step of the own form, the form gathers the

@@ -187,7 +187,7 @@ class GroupInStep:
 
     def set_back(self) -> None:
         for attributes in self.attributes:
-            attributes.set_back()
+            attributes.set(attributes.sharded)
 
     def gathered_again(self) -> list:
         """Returns the gathered parameters (wholes) for the backward. The first call gathers them. They are

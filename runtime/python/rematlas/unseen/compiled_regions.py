@@ -13,6 +13,7 @@ from typing import NamedTuple
 import torch
 
 from .. import compiled_code_calls
+from ..calls.offloading import storage_of
 from . import calls
 
 OF_A_DEVICE = re.compile(r"(?<=cuda:)\d+|(?<=cuda, )\d+|(?<=stream)\d+|(?<=Guard\()\d+|(?<=device\()\d+")
@@ -135,10 +136,6 @@ class Made(NamedTuple):
         dtype, *where = self.geometry
         with calls.unwatched():
             return torch.empty(0, dtype=dtype, device=tensor.device).set_(tensor.untyped_storage(), *where)
-
-
-def storage_of(tensor) -> int:
-    return tensor.untyped_storage()._cdata
 
 
 def donated(graph) -> set:

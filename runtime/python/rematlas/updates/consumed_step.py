@@ -110,9 +110,6 @@ class ConsumedStep:
 
     # The optimizer's step.
 
-    def note_reloaded(self) -> None:
-        self.was_reloaded = True
-
     def check(self) -> None:
         """Raises RuntimeError if `optimizer.step()` without a plan would make other updates than the plan has
         made."""

@@ -157,9 +157,6 @@ class Updates:
 
     parts_of_taking = (note_taken, put_stand_ins, note_interrupts)
 
-    def end_backward(self, forward) -> None:
-        self.consumed.end_backward(forward)
-
     def before_step(self, optimizer, args, kwargs) -> None:
         """Runs at the beginning of `optimizer.step()`."""
         self.consumed.check()
@@ -180,7 +177,7 @@ class Updates:
     def after_loading(self, optimizer) -> None:
         """Called when the optimizer has loaded states, for example from a checkpoint to which the program
         returns. The program then skips the rest of the present step."""
-        self.consumed.note_reloaded()
+        self.consumed.was_reloaded = True
 
     def watch_step(self, optimizer, has_closure) -> None:
         """Checks whether the optimizer's own step is as expected, and counts it if it is."""
@@ -310,10 +307,6 @@ class Updates:
         except NoEnding as error:
             self.refuse_for_good(message(error))
             return None, self.refused_for_good
-
-    def ended(self, context, step_plan):
-        """See the method of Endings with the same name."""
-        return self.endings.ended(context, step_plan)
 
     def take_given(self, context, step_plan, text) -> str:
         """See the method of Endings with the same name."""

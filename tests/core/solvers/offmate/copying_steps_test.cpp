@@ -8,7 +8,7 @@
 
 #include "core/checking/check.h"
 #include "core/solvers/offmate/away_programme.h"
-#include "core/solvers/offmate/heaviest_away.h"
+#include "core/solvers/offmate/copying_plan.h"
 #include "core/solving/copies.h"
 #include "tests/core/support/random_copies.h"
 
