@@ -22,17 +22,23 @@ std::optional<Bytes> bytes_if(const Fields& fields, const char* key) {
     return bytes_in(fields, key);
 }
 
+std::optional<double> overhead_if(const Fields& fields, const char* key) {
+    if (!fields.has(key)) return std::nullopt;
+    const double overhead = fields.number(key);
+    if (!(overhead >= 0 && overhead <= kMostOverhead)) fields.fail(std::string(key) + " is out of range");
+    return overhead;
+}
+
 FitsWay read_way(const Fields& fields) {
     FitsWay way{.name = fields.text("way"), .fits = fields.boolean_or("fits", false)};
     if (way.name != "plain" && way.name != "recompute" && way.name != "offload")
         fields.fail("way '" + way.name.substr(0, 60) + "' is not known");
-    if (fields.has("overhead")) way.overhead = fields.number("overhead");
-    if (way.overhead && !(*way.overhead >= 0 && *way.overhead <= kMostOverhead))
-        fields.fail("overhead is out of range");
+    way.overhead = overhead_if(fields, "overhead");
     way.peak = bytes_if(fields, "peak_bytes");
     if (way.fits && !way.peak) fields.fail("peak_bytes is missing");
     way.needed = bytes_if(fields, "needed_bytes");
     if (fields.has("largest")) way.largest = fields.integer("largest");
+    way.largest_overhead = overhead_if(fields, "largest_overhead");
     return way;
 }
 

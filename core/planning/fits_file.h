@@ -23,7 +23,8 @@ struct FitsWay {
     std::optional<double> overhead = {};  ///< 1.1 means ten percent more time
     std::optional<Bytes> peak = {};    ///< peak of the schedule; the smallest peak found if no schedule fits
     std::optional<Bytes> needed = {};  ///< proven lower bound, if the step does not fit
-    std::optional<std::int64_t> largest = {};  ///< the largest value of `varies` that fits
+    std::optional<std::int64_t> largest = {};     ///< the largest value of `varies` that fits
+    std::optional<double> largest_overhead = {};  ///< the overhead of the step with this value
 };
 
 struct FitsCard {

@@ -59,7 +59,9 @@ std::string words_of(const FitsWay& way, const FitsAnswer& fits) {
         words = "does not fit: " + format_bytes(shown_bytes(way));
     else
         words = "does not fit";
-    if (!fits.varies.empty() && way.largest) words += "; " + fits.varies + " " + std::to_string(*way.largest);
+    if (fits.varies.empty() || !way.largest) return words;
+    words += "; " + fits.varies + " " + std::to_string(*way.largest);
+    if (way.largest_overhead) words += " at " + format_overhead(*way.largest_overhead);
     return words;
 }
 

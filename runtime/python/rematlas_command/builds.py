@@ -10,7 +10,7 @@ import pathlib
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1] / "rematlas"
 LIBRARY = "librematlas_training.so"
-NO_TORCH = "this Python environment has no torch: pip install torch"
+NO_TORCH = "this Python environment has no torch: activate an environment that has it, or pip install torch"
 
 
 def minor_of(version: str) -> str:

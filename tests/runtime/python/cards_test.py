@@ -378,6 +378,8 @@ class Fits(unittest.TestCase):
             done = command("fits", *asked, cwd=pathlib.Path(__file__).parent)
             self.assertEqual(done.returncode, 0, done.stderr)
             plain, recompute = json.loads(done.stdout)["cards"][0]["ways"]
+            self.assertEqual(plain["largest_overhead"], 1)
+            self.assertGreater(recompute["largest_overhead"], 1)
             self.assertGreater(recompute["largest"], plain["largest"])
             room = 400 * MIB
             for batch, is_less in ((plain["largest"], True), (plain["largest"] * 9 // 8, False)):

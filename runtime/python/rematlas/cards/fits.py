@@ -47,6 +47,7 @@ class Found:
     time_ns: int | None = None  # the predicted time of the step, if the step was solved
     needed_bytes: int | None = None  # bytes that the step provably needs in this way, if it does not fit
     largest: int | None = None  # the largest value of the varied keyword that fits
+    largest_overhead: float | None = None  # the overhead of the step with this value
     ends: str | None = None  # if a step for a larger value could not be made: the reason
 
 
@@ -131,7 +132,7 @@ def looked_at(steps, card, way, question, value=None) -> Found:
 
 def find_largest(steps, card, way, question, base, first) -> None:
     """Sets `first.largest` to the largest value of the varied keyword that fits, up to about two percent; 0
-    if not even 1 fits. `first` is the result for the value `base`. For each value that is tried, a step is
+    if not even 1 fits. Sets `first.largest_overhead` to the overhead of its step. `first` is the result for the value `base`. For each value that is tried, a step is
     recorded and solved. A value counts as too large if no step can be made for it, for example because it
     exceeds the model's longest sequence."""
     known = {base: first}
@@ -152,6 +153,7 @@ def find_largest(steps, card, way, question, base, first) -> None:
         middle = (low + high) // 2
         low, high = (middle, high) if fits_at(middle) else (low, middle)
     first.largest = low
+    first.largest_overhead = known[low].overhead if low else None
 
 
 def answered(steps, card, question, base) -> dict:
@@ -215,11 +217,13 @@ def fits(
     `host_profile`: the host of all cards; by default each card has the host that such cards mostly have.
 
     Returns {"cards": [{"card", "name", "memory_bytes", "room_bytes", "updates", "ways": [{"way", "fits",
-    "overhead", "peak_bytes", "bound", "time_ns", "needed_bytes", "largest", "ends"}], "loss_head", "mesh",
-    "rank_links"}]}. Bytes are those of the device. "updates" says how the updates run, and how much memory
+    "overhead", "peak_bytes", "bound", "time_ns", "needed_bytes", "largest", "largest_overhead", "ends"}],
+    "loss_head", "mesh", "rank_links"}]}. Bytes are those of the device. "updates" says how the updates run, and how much memory
     they take. "overhead" is the step's predicted time over its time without recomputation, and "bound" a
     proven lower bound on it. "time_ns" is the predicted time of the step, if the step was solved.
-    "needed_bytes" are the bytes that the step provably needs in this way, if it does not fit. "loss_head" has
+    "needed_bytes" are the bytes that the step provably needs in this way, if it does not fit. "largest" and
+    "largest_overhead" are None here; `rematlas fits --vary` sets them to the largest value of a keyword that
+    fits, and to the overhead of its step. "loss_head" has
     the form of `inspect --json`: the bytes of head and loss in the peak of the step as it is, and their bytes
     in 2, 4 and 8 chunks of tokens; None if chunks would save few bytes. "mesh" is the mesh as text, and
     "rank_links" are the links between its ranks; both are None without a mesh. Raises Refused, ValueError and
@@ -328,4 +332,7 @@ def cell_of(way, varies, with_time=False) -> str:
         text = f"no: needs {size_of(way['needed_bytes'])}"
     else:
         text = "no" if way["peak_bytes"] is None else f"no: least found {size_of(way['peak_bytes'])}"
-    return text if varies is None else f"{text}; {varies} {way['largest']}"
+    if varies is None:
+        return text
+    factor = way["largest_overhead"]
+    return f"{text}; {varies} {way['largest']}" + ("" if factor is None else f" at x{factor:.2f}")
