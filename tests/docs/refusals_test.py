@@ -77,6 +77,7 @@ REPORTS = {
         ),
     ),
     "runtime/python/rematlas/checkpointing/policy.py": ("<rematlas.SelectivePolicy",),
+    "runtime/python/rematlas/command_line/early_end.py": ("the steps were run", "the step was recorded"),
     "runtime/python/rematlas/fallback/step_peaks.py": (
         "that the original ran",
         "plan",
@@ -104,6 +105,7 @@ REPORTS = {
             "yes:",
         ),
     ),
+    "runtime/training/comparison_class.cpp": ("open…same",),
     "runtime/python/rematlas/training_status.py": (
         *(
             ", needs … bytes",
