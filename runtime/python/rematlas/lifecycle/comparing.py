@@ -68,7 +68,8 @@ class Comparing(Unplanned):
         if why:
             call_plan.refuse(f"the plan was compared with the original: {why}")
         elif verdict is Verdict.NO_ROOM:
-            log.warning("rematlas: the plan is not compared with the original: %s", comparison.why())
+            shortage = comparison.why().partition(";")[0]  # without the details of the eviction
+            log.warning("rematlas: the plan is not compared with the original: %s", shortage)
             call_plan.comparisons.are_given_up = True
             call_plan.skip_comparison()
         elif verdict is Verdict.OTHER_COURSE:
