@@ -97,11 +97,7 @@ void Evictor::close() {
 
 Evictor::Status Evictor::status() const {
     const std::lock_guard engine(engine_);
-    Status status{.steps = steps_,
-                  .calls = calls_,
-                  .counts = eviction_.counts(),
-                  .tracked = eviction_.held(),
-                  .given_up = given_up_};
+    Status status{.steps = steps_, .calls = calls_, .counts = eviction_.counts(), .given_up = given_up_};
     status.known_ops = std::count_if(stored_.begin(), stored_.end(), [](const auto& call) { return !!call; });
     return status;
 }

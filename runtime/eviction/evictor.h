@@ -81,7 +81,6 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
         std::int64_t calls = 0;  ///< ops that touched data
         OnlineEviction::Counts counts;
         std::int64_t known_ops = 0;  ///< ops that could run again
-        std::int64_t tracked = 0;    ///< bytes of the known storages whose memory is present
         std::string given_up;        ///< why the budget could not be kept
     };
 
