@@ -116,6 +116,7 @@ void OnlineEviction::unlock(int storage) {
 }
 
 void OnlineEviction::drop(int storage) {
+    held_ -= graph_.bytes(storage);
     storages_[storage].on_device = false;
     for (int t : graph_.tensors(storage)) is_defined_[t] = 0;
     update_pool(storage);
@@ -254,6 +255,7 @@ void OnlineEviction::appear(int id, int first) {
         if (neighbourhood_.is_evicted(storage)) neighbourhood_.returned(storage);
         storages_[storage].on_device = true;
         storages_[storage].pinned = storages_[storage].pinned || !graph_.op(id).recomputable;
+        held_ += graph_.bytes(storage);
         update_pool(storage);
     };
     for (int t : graph_.op(id).outputs) {

@@ -118,6 +118,7 @@ class OnlineEviction {
     bool is_defined(int tensor) const { return is_defined_[tensor]; }
     bool has_references(int storage) const { return storages_[storage].references > 0; }
     bool is_pinned(int storage) const { return storages_[storage].pinned; }
+    std::int64_t held() const { return held_; }  ///< bytes of the storages on the device
     /// Bytes on the device that cannot be evicted now, because they are pinned or locked.
     struct Stuck {
         std::int64_t pinned = 0, locked = 0;
@@ -178,6 +179,7 @@ class OnlineEviction {
     std::vector<std::uint8_t> ran_, settled_;  // per op
     std::vector<int> absent_, locked_;
     Counts counts_;
+    std::int64_t held_ = 0;
 };
 
 }  // namespace rematlas
