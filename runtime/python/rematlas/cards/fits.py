@@ -132,9 +132,9 @@ def looked_at(steps, card, way, question, value=None) -> Found:
 
 def find_largest(steps, card, way, question, base, first) -> None:
     """Sets `first.largest` to the largest value of the varied keyword that fits, up to about two percent; 0
-    if not even 1 fits. Sets `first.largest_overhead` to the overhead of its step. `first` is the result for the value `base`. For each value that is tried, a step is
-    recorded and solved. A value counts as too large if no step can be made for it, for example because it
-    exceeds the model's longest sequence."""
+    if not even 1 fits. Sets `first.largest_overhead` to the overhead of its step. `first` is the result for
+    the value `base`. For each value that is tried, a step is recorded and solved. A value counts as too large
+    if no step can be made for it, for example because it exceeds the model's longest sequence."""
     known = {base: first}
 
     def fits_at(value) -> bool:
