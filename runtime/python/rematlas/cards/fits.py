@@ -218,9 +218,10 @@ def fits(
 
     Returns {"cards": [{"card", "name", "memory_bytes", "room_bytes", "updates", "ways": [{"way", "fits",
     "overhead", "peak_bytes", "bound", "time_ns", "needed_bytes", "largest", "largest_overhead", "ends"}],
-    "loss_head", "mesh", "rank_links"}]}. Bytes are those of the device. "updates" says how the updates run, and how much memory
-    they take. "overhead" is the step's predicted time over its time without recomputation, and "bound" a
-    proven lower bound on it. "time_ns" is the predicted time of the step, if the step was solved.
+    "loss_head", "mesh", "rank_links"}]}. Bytes are those of the device. "updates" says how the updates run,
+    and how much memory they take. "overhead" is the step's predicted time over its time without
+    recomputation, and "bound" a proven lower bound on it. "time_ns" is the predicted time of the step, if the
+    step was solved.
     "needed_bytes" are the bytes that the step provably needs in this way, if it does not fit. "largest" and
     "largest_overhead" are None here; `rematlas fits --vary` sets them to the largest value of a keyword that
     fits, and to the overhead of its step. "loss_head" has
