@@ -111,6 +111,20 @@ TEST(Palette, LayersThatTouchDifferOnBothPapers) {
     }
 }
 
+TEST(Palette, CurvesCanBeToldApart) {
+    constexpr std::size_t shapes = 5;     // points of curves have five shapes by turns
+    constexpr double just_visible = 2.3;  // if the colours are side by side
+    for (std::size_t i = 0; i < std::size(palette::kCurves); ++i)
+        for (std::size_t j = 0; j < i; ++j) {
+            EXPECT_GT(difference(kEyes[0].second, palette::kCurves[i], palette::kCurves[j]), 13)
+                << j << " and " << i;
+            if ((i - j) % shapes != 0) continue;
+            for (const auto& [eye, matrix] : kEyes)
+                EXPECT_GT(difference(matrix, palette::kCurves[i], palette::kCurves[j]), just_visible)
+                    << eye << ", " << j << " and " << i;
+        }
+}
+
 TEST(Palette, HeatRisesForAllEyesOnBothPapers) {
     for (const auto& [name, paper] : kPapers) {
         std::vector<Color> colors;
