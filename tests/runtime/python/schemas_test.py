@@ -21,6 +21,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 SCHEMAS = ROOT / "tests" / "runtime" / "schemas"
 FULL_NAME = re.compile(r'"aten::([a-zA-Z_0-9]+)[".]')
 SHAPE_KERNEL = re.compile(r'add\(libraries, "([a-zA-Z_0-9]+)["_.]?')
+SHAPE_KERNELS = re.compile(r"for \(const char\* name : \{([^}]*)\}\)\s*add\(libraries, name,")
+NAME_IN_LIST = re.compile(r'"([a-zA-Z_0-9]+)')
 
 BACKWARD_CALL = re.compile(r"\b([a-z_0-9]+_backward(?:_[a-z]+)?)\(")
 ON_META = ("Meta", "CompositeImplicitAutograd", "CompositeExplicitAutograd")
@@ -35,17 +37,18 @@ WITHOUT_SHAPES = {
 
 def shape_kernels() -> set:
     """Returns the names of the ops for which the runtime has its own shape kernel."""
-    return set(SHAPE_KERNEL.findall("".join(f.read_text() for f in (ROOT / "runtime").rglob("*.cpp"))))
+    text = sources()
+    in_lists = "".join(SHAPE_KERNELS.findall(text))
+    return {*SHAPE_KERNEL.findall(text), *NAME_IN_LIST.findall(in_lists)}
 
 
 def named_ops() -> set:
     """Returns the names of the ops that occur in the runtime's sources."""
-    names = set()
-    for file in (ROOT / "runtime").rglob("*.cpp"):
-        text = file.read_text()
-        names.update(FULL_NAME.findall(text))
-        names.update(SHAPE_KERNEL.findall(text))
-    return names
+    return {*FULL_NAME.findall(sources()), *shape_kernels()}
+
+
+def sources() -> str:
+    return "".join(file.read_text() for file in (ROOT / "runtime").rglob("*.cpp"))
 
 
 def schemas_now() -> list:
