@@ -16,30 +16,30 @@ Nanoseconds since(Clock::time_point began) {
     return Nanoseconds(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - began).count());
 }
 
-/// A plan, with the steps and homes from which it was made.
-struct PlanOfSteps {
-    std::vector<Step> steps;
-    Homes homes;
-    std::shared_ptr<const ReplayPlan> plan;
-
-    /// Returns the plan. If it was made from other steps or homes, replaces it with the result of `make`.
-    template <class Make>
-    Result<std::shared_ptr<const ReplayPlan>> of(std::span<const Step> wanted, const Homes& wanted_homes,
-                                                 const Make& make) {
-        if (plan && wanted_homes == homes &&
-            std::equal(wanted.begin(), wanted.end(), steps.begin(), steps.end()))
-            return plan;
-        Result<ReplayPlan> made = make();
-        if (!made) return made.error();
-        steps.assign(wanted.begin(), wanted.end());
-        homes = wanted_homes;
-        return plan = std::make_shared<const ReplayPlan>(made.take());
-    }
-};
-
 }  // namespace
 
 struct Executor::State {
+    /// A plan, with the steps and homes from which it was made.
+    struct PlanOfSteps {
+        std::vector<Step> steps;
+        Homes homes;
+        std::shared_ptr<const ReplayPlan> plan;
+
+        /// Returns the plan. If it was made from other steps or homes, replaces it with the result of `make`.
+        template <class Make>
+        Result<std::shared_ptr<const ReplayPlan>> of(std::span<const Step> wanted, const Homes& wanted_homes,
+                                                     const Make& make) {
+            if (plan && wanted_homes == homes &&
+                std::equal(wanted.begin(), wanted.end(), steps.begin(), steps.end()))
+                return plan;
+            Result<ReplayPlan> made = make();
+            if (!made) return made.error();
+            steps.assign(wanted.begin(), wanted.end());
+            homes = wanted_homes;
+            return plan = std::make_shared<const ReplayPlan>(made.take());
+        }
+    };
+
     std::unique_ptr<BoundModel> model;
     std::unique_ptr<DeviceGraphStep> graph_step;
     std::vector<std::unique_ptr<ReplayRun>> idle;  ///< runs that are not in use; reusing them saves their

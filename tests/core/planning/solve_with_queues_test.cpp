@@ -93,7 +93,9 @@ TEST(SolveWithQueues, bytes_that_a_collective_needs_longer_stay_within_the_budge
             solve(Problem{graph, flat}, {.budget = budget, .limits = {.time = 400ms}});
         ASSERT_TRUE(outcome && outcome->schedule()) << percent;
         EXPECT_LE(outcome->schedule()->peak, budget);
-        if (before.value > 0) EXPECT_LE(outcome->schedule()->time.value, before.value * 21 / 20) << percent;
+        if (before.value > 0) {
+            EXPECT_LE(outcome->schedule()->time.value, before.value * 21 / 20) << percent;
+        }
         before = outcome->schedule()->time;
     }
 }

@@ -16,7 +16,9 @@ inline Graph sharded_layers(int layers, std::int64_t compute, std::int64_t wire)
     };
     const auto op = [&](std::string name, Phase phase, std::int64_t time, std::vector<TensorId> in,
                         std::vector<TensorId> out, bool is_collective) {
-        Op made{.name = std::move(name), .time = Nanoseconds(time)};
+        Op made;
+        made.name = std::move(name);
+        made.time = Nanoseconds(time);
         made.inputs = std::move(in);
         made.outputs = std::move(out);
         made.phase = phase;
