@@ -56,6 +56,7 @@ Session::Session() {
         if (bound && bound->over) answers_->known().add_bound(asked_.question, *bound->over, bound->overhead);
         note_answered();
         set_schedule(std::move(found));
+        show_known();  // the bound may be new although the plan is not
     });
     connect(&solver, &SolveController::infeasible, this,
             [this](const NoScheduleReport& report, qint64 smallest) {
@@ -358,8 +359,13 @@ void Session::compare_shown() {
 }
 
 void Session::keep_point(const SweptPoint& found) {
-    if (graph_ && !found.point.steps.empty())
-        plans.add(schedule_of(*graph_, found, sweep.sweep().pins), PlanRow::Origin::swept);
+    if (!graph_) return;
+    if (!found.point.steps.empty()) {
+        Schedule plan = schedule_of(*graph_, found, sweep.sweep().pins);
+        answers_->known().add(plan);
+        plans.add(std::move(plan), PlanRow::Origin::swept);
+    }
+    show_known();  // a bound of this point, or for it, may be known even if the list had the plan before
 }
 
 /// Adds the best schedule of a solver that was cancelled or replaced. Does nothing if `serves_as_well` is
