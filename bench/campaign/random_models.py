@@ -197,7 +197,7 @@ class Training:
         self.optimizer = choose.choice(("sgd", "adam", "fused"))
         self.share = choose.choice((0.5, 0.7, 0.8, 0.9))
         self.in_bytes = choose.random() < 0.5
-        self.with_updates = choose.random() < 0.3
+        self.with_updates = self.optimizer == "fused" and choose.random() < 0.6
         self.accumulate = choose.choice((1, 1, 2))
 
     def optimizer_of(self, model):
