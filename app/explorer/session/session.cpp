@@ -39,8 +39,7 @@ QString text_of_path(const std::filesystem::path& path) {
     return QString::fromStdString(path.string());
 }
 
-constexpr auto kTimeForAPoint = std::chrono::seconds(10);  // time limit of the solver for a sweep's
-                                                           // point without steps
+constexpr auto kTimeForAPoint = std::chrono::seconds(10);  // limit for a sweep's point without steps
 
 /// Says whether the plan makes `left`, the result of a stopped solver, superfluous: whether the plan fits the
 /// budget of `left`, is at least as fast, and has the same pins.
@@ -368,8 +367,7 @@ void Session::keep_point(const SweptPoint& found) {
     show_known();  // a bound of this point, or for it, may be known even if the list had the plan before
 }
 
-/// Adds the best schedule of a solver that was cancelled or replaced. Does nothing if `serves_as_well` is
-/// true for a plan in the list.
+/// Adds the best schedule of a stopped solver, unless a plan in the list serves as well (`serves_as_well`).
 void Session::keep_left(const SchedulePtr& found) {
     if (!found->ok()) return;
     const Schedule& left = found->schedule;
