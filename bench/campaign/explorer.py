@@ -11,7 +11,6 @@ fifth of the notes is left out.
 """
 
 import argparse
-import csv
 import os
 import pathlib
 import subprocess
@@ -20,6 +19,7 @@ import tempfile
 import time
 
 from memory import resident, slope
+from rows import HEAD, write
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WALKS = ("Chain", "Transformer", "ConvolutionalNetwork")
@@ -68,7 +68,7 @@ def main() -> None:
     parser.add_argument("--bin", default=str(ROOT / "build" / "release" / "bin"))
     parser.add_argument("--output")
     options = parser.parse_args()
-    rows = [("name", "run", "value", "unit")]
+    rows = [HEAD]
     for graph in WALKS:
         for seed in range(1, options.seeds + 1):
             program = str(pathlib.Path(options.bin) / "explorer_test")
@@ -76,9 +76,7 @@ def main() -> None:
             for what, value in figures.items():
                 rows.append((f"{graph}: {what}", seed, value, UNITS[what]))
                 print(",".join(map(str, rows[-1])), flush=True)
-    if options.output:
-        with open(options.output, "w", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(rows)
+    write(rows, options.output)
 
 
 if __name__ == "__main__":

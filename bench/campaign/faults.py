@@ -16,7 +16,6 @@ REMATLAS_PROGRAMS names the folder of the programs. One line for each wrong reac
 
 import argparse
 import collections
-import csv
 import dataclasses
 import json
 import os
@@ -28,6 +27,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+from rows import HEAD, write
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("REMATLAS_PROGRAMS", ROOT / "build" / "release" / "bin")) / "rematlas"
@@ -261,12 +262,10 @@ class Faults:
 def tell_and_exit(tried, output) -> None:
     """Prints the results as CSV, and also writes them to the file `output` if a file is given. The exit
     status is 1 if the commands reacted wrongly to any fault."""
-    rows = [("name", "run", "value", "unit"), *tried.rows()]
+    rows = [HEAD, *tried.rows()]
     for row in rows:
         print(",".join(map(str, row)))
-    if output:
-        with open(output, "w", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(rows)
+    write(rows, output)
     sys.exit(1 if tried.bad else 0)
 
 

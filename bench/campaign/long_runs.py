@@ -14,7 +14,6 @@ REMATLAS_PROGRAMS names the folder of the programs.
 import argparse
 import contextlib
 import copy
-import csv
 import gc
 import pathlib
 import sys
@@ -29,6 +28,7 @@ from torch import nn  # noqa: E402
 
 import rematlas  # noqa: E402
 from memory import resident, slope  # noqa: E402
+from rows import HEAD, write  # noqa: E402
 
 WIDTH, BATCH = 16, 64
 
@@ -172,14 +172,12 @@ def main() -> None:
     parser.add_argument("--output")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    rows = [("name", "run", "value", "unit")]
+    rows = [HEAD]
     for way in options.ways or WAYS:
         for what, value in WAYS[way](way, options.steps).items():
             rows.append((f"{way}: {what}", 1, value, UNITS.get(what, "")))
             print(",".join(map(str, rows[-1])), flush=True)
-    if options.output:
-        with open(options.output, "w", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(rows)
+    write(rows, options.output)
 
 
 if __name__ == "__main__":

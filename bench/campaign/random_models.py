@@ -14,7 +14,6 @@ REMATLAS_PROGRAMS names the folder of the programs.
 import argparse
 import collections
 import copy
-import csv
 import gc
 import hashlib
 import logging
@@ -34,6 +33,7 @@ from torch.nn import functional  # noqa: E402
 
 import rematlas  # noqa: E402
 from rematlas.library import ops  # noqa: E402
+from rows import HEAD, write  # noqa: E402
 
 STEPS = 6
 OF_IMAGES = ("convolution", "depthwise", "pooled", "batch_norm", "group_norm", "upsampled")
@@ -306,14 +306,12 @@ def main() -> None:
             counts["faults"] += 1
             print(f"seed {seed}: {fault}", file=sys.stderr, flush=True)
         seed += 1
-    rows = [("name", "run", "value", "unit"), ("models", 1, seed - options.first, "")]
+    rows = [HEAD, ("models", 1, seed - options.first, "")]
     rows += [(name, 1, counts[name], "") for name in ("faults", *sorted(counts.keys() - {"faults"}))]
     rows.append(("time", 1, round(time.monotonic() - begin), "seconds"))
     for row in rows:
         print(",".join(map(str, row)))
-    if options.output:
-        with open(options.output, "w", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(rows)
+    write(rows, options.output)
 
 
 if __name__ == "__main__":

@@ -9,10 +9,10 @@
 //   nothing else. "titled" are the numbers of the ops as differences, "titles" indices of strings.
 // - "shapes": the positions in a unit (layout_units.h), one column for each shape: the number of members,
 //   then x, y, width and height of each; the number of ports, then x and y of each; the number of edges, then
-//   the numbers of each edge. These are `from`, `to`, the role, the number of points of the route (0: the page
-//   computes the route), and the points, each as the difference from the previous point. The first point is
-//   the difference from 0, 0. In `from` and `to`, indices below the number of members are members, the other
-//   indices are ports.
+//   the numbers of each edge. These are `from`, `to`, the role, the number of points of the route (0: the
+//   page computes the route), and the points, each as the difference from the previous point. The first point
+//   is the difference from 0, 0. In `from` and `to`, indices below the number of members are members, the
+//   other indices are ports.
 // - "units": one column for each unit: the parent, the shape, the left and the right frame (-1: none), their
 //   widths, the height, the distance from the left edge of the left frame to that of the right frame, then a
 //   number for each member: 2 * code + side. The code is 2 * op for an op, and 2 * (2 * unit + frame) + 1 for
