@@ -24,6 +24,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "fuzz" / "bin"
+SEEDS = ROOT / "tests" / "fuzz" / "seeds"
 RESOURCES = [ROOT / "resources" / name for name in ("graphs", "devices", "hosts", "links", "rank_links")]
 LARGEST, MOST = 16 << 10, 200  # most bytes of a file; most files of a corpus
 UNITS = {"time": "CPU seconds", "inputs": "", "corpus": "bytes", "covered": "edges", "failures": ""}
@@ -35,8 +36,11 @@ def fuzz(name, options) -> dict:
     corpus.mkdir(parents=True, exist_ok=True)
     failures = options.corpora / "failures"
     failures.mkdir(exist_ok=True)
-    seeds = [path for path in (ROOT / "tests" / "fuzz" / "seeds" / name, *RESOURCES) if path.exists()]
-    with tempfile.TemporaryDirectory() as made:
+    kinds = [name, "graph"] if name == "solve" else [name]
+    seeds = [path for path in (*(SEEDS / kind for kind in kinds), *RESOURCES) if path.exists()]
+    with tempfile.TemporaryDirectory() as made, tempfile.NamedTemporaryFile("w") as words:
+        words.write(dictionary([*seeds, corpus]))
+        words.flush()
         command = [
             program,
             f"-max_total_time={options.seconds}",
@@ -45,6 +49,7 @@ def fuzz(name, options) -> dict:
             "-rss_limit_mb=3000",
             f"-max_len={LARGEST}",
             f"-artifact_prefix={failures}/{name}-",
+            f"-dict={words.name}",
             made,
             corpus,
             *seeds,
@@ -62,6 +67,13 @@ def fuzz(name, options) -> dict:
         "covered": max(covered, default=0),
         "failures": len(list(failures.glob(f"{name}-*"))),
     }
+
+
+def dictionary(folders) -> str:
+    """Returns the quoted names and words in the files of the folders, in the form that libFuzzer reads."""
+    texts = [path.read_bytes() for folder in folders for path in folder.iterdir() if path.is_file()]
+    words = {word for text in texts for word in re.findall(rb'"[\w.]{1,30}"', text)}
+    return "".join('"\\"' + word.decode().strip('"') + '\\""\n' for word in sorted(words) if word.isascii())
 
 
 def keep_smallest(program, folders, corpus) -> None:

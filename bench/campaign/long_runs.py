@@ -38,7 +38,9 @@ class Raised(Exception):
 
 
 class Model(nn.Module):
-    def __init__(self):
+    """Without dropout if threads train at the same time, since all threads draw from one generator."""
+
+    def __init__(self, way):
         super().__init__()
         self.layers = nn.Sequential(
             *(
@@ -47,7 +49,7 @@ class Model(nn.Module):
                 for layer in (
                     nn.Linear(WIDTH, 4 * WIDTH),
                     nn.GELU(),
-                    nn.Dropout(0.1),
+                    nn.Identity() if way == "threads" else nn.Dropout(0.1),
                     nn.Linear(4 * WIDTH, WIDTH),
                     nn.LayerNorm(WIDTH),
                 )
@@ -70,7 +72,7 @@ class Side:
     def __init__(self, way, with_plan):
         torch.manual_seed(0)
         self.way, self.with_plan = way, with_plan
-        self.model = Model()
+        self.model = Model(self.way)
         self.optimizer = self.new_optimizer()
         self.begin()
 
@@ -88,7 +90,7 @@ class Side:
 
     def restart(self):
         states = copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict()))
-        self.model = Model()
+        self.model = Model(self.way)
         self.model.load_state_dict(states[0])
         self.optimizer = self.new_optimizer()
         self.optimizer.load_state_dict(states[1])
@@ -122,8 +124,15 @@ def batch(way, number):
     return torch.randn(rows, WIDTH, generator=torch.Generator().manual_seed(number))
 
 
+def sides(way) -> tuple[Side, Side]:
+    return Side(way, True), Side(way, False)
+
+
 def train(way, steps) -> dict:
-    planned, plain = Side(way, True), Side(way, False)
+    return train_sides(way, steps, *sides(way))
+
+
+def train_sides(way, steps, planned, plain) -> dict:
     memory, different, begin = [], 0, time.monotonic()
     for number in range(steps):
         x = batch(way, number)
@@ -144,10 +153,11 @@ def train(way, steps) -> dict:
 
 
 def train_in_threads(way, steps) -> dict:
-    found = [None, None]
+    # The models are made before the threads, since the initial weights are drawn from one generator.
+    found, models = [None, None], [sides(way), sides(way)]
 
     def run(place):
-        found[place] = train("plan", steps)
+        found[place] = train_sides(way, steps, *models[place])
 
     threads = [threading.Thread(target=run, args=(place,)) for place in range(2)]
     for thread in threads:

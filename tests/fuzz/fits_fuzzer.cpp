@@ -2,7 +2,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "core/planning/fits_file.h"
@@ -10,7 +9,6 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
     const std::string text(reinterpret_cast<const char*>(bytes), size);
-    const auto read = rematlas::parse_fits(text, "fits");
-    is_read(read);
+    is_read(rematlas::parse_fits(text, "fits"));
     return 0;
 }

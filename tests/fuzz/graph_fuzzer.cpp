@@ -1,8 +1,8 @@
-// Feeds arbitrary bytes to the reader of graphs, which must read them or refuse with one line.
+// Feeds arbitrary bytes to the reader of graphs, which must read them or refuse with one line. What is read must
+// stay the same when it is written and read again.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "core/graph/graph_file.h"
@@ -11,6 +11,9 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
     const std::string text(reinterpret_cast<const char*>(bytes), size);
     const auto read = rematlas::parse_graph(text, "graph");
-    is_read(read);
+    if (!is_read(read)) return 0;
+    const std::string written = rematlas::graph_text(*read);
+    const auto again = rematlas::parse_graph(written, "written graph");
+    if (!again || rematlas::graph_text(*again) != written) std::abort();
     return 0;
 }

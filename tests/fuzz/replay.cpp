@@ -1,7 +1,8 @@
 // Calls a fuzzer with the files of folders, and with random changes of each of them.
 //
-//     fuzz_graph FOLDER ...
+//     fuzz_graph CHANGES FOLDER ...
 //
+// CHANGES is the total number of changed files.
 // If the fuzzer aborts or crashes, the input is written to failing_input in the working folder.
 #include <fcntl.h>
 #include <unistd.h>
@@ -18,12 +19,11 @@
 #include <vector>
 
 #include "core/base/files.h"
+#include "tests/fuzz/json_changes.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size);
 
 namespace {
-
-constexpr int kChanges = 40000;  // total number of changed files
 
 const std::string* present = nullptr;  // the input of the current call
 
@@ -55,9 +55,9 @@ std::vector<std::string> files_in(int count, char** folders) {
     return texts;
 }
 
-/// Makes one to four changes. A change adds a byte, flips a bit, removes or repeats up to an eighth of the
+/// Makes one to four changes of bytes. A change adds a byte, flips a bit, removes or repeats up to an eighth of the
 /// text, or replaces a part by bytes of another file.
-std::string changed(std::string text, const std::vector<std::string>& others, std::mt19937_64& random) {
+std::string changed_bytes(std::string text, const std::vector<std::string>& others, std::mt19937_64& random) {
     const auto below = [&](std::size_t end) { return end ? static_cast<std::size_t>(random() % end) : 0; };
     for (std::size_t changes = 1 + below(4); changes > 0; --changes) {
         const std::size_t at = below(text.size() + 1), length = 1 + below(1 + text.size() / 8);
@@ -83,18 +83,27 @@ std::string changed(std::string text, const std::vector<std::string>& others, st
     return text;
 }
 
+/// Changes values of the text if it is JSON, or bytes.
+std::string changed(const std::string& text, const std::vector<std::string>& others,
+                    std::mt19937_64& random) {
+    if (random() % 2)
+        if (auto changed = rematlas::changed_json(text, random)) return std::move(*changed);
+    return changed_bytes(text, others, random);
+}
+
 }  // namespace
 
 int main(int count, char** words) {
-    const std::vector<std::string> texts = files_in(count - 1, words + 1);
-    if (texts.empty()) {
-        std::fprintf(stderr, "%s: give folders that have files\n", words[0]);
+    const int changes = count > 1 ? std::atoi(words[1]) : 0;
+    const std::vector<std::string> texts = files_in(std::max(0, count - 2), words + 2);
+    if (changes < 1 || texts.empty()) {
+        std::fprintf(stderr, "usage: %s CHANGES FOLDER ..., with files in the folders\n", words[0]);
         return 2;
     }
     for (const int signal : {SIGABRT, SIGSEGV, SIGFPE, SIGILL, SIGBUS}) std::signal(signal, write_input);
     std::mt19937_64 random(1);
     for (const std::string& text : texts) call(text);
-    for (int i = 0; i < kChanges; ++i) call(changed(texts[random() % texts.size()], texts, random));
-    std::printf("%zu files and %d changes of them\n", texts.size(), kChanges);
+    for (int i = 0; i < changes; ++i) call(changed(texts[random() % texts.size()], texts, random));
+    std::printf("%zu files and %d changes of them\n", texts.size(), changes);
     return 0;
 }

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Checks whether the tests of core notice errors in core.
+"""Checks whether the tests of core, or of the transfers to the host, notice errors in what they test.
 
     mutate.py [--count 80] [--seed 1] [--csv FILE]     # tries a random sample of mutants that compile
     mutate.py --again FILE [--csv FILE]                # tries again mutants that survived or ran out of time
     mutate.py --list [--only FOLDER]                   # counts the places, per operator and folder
+    mutate.py --only runtime/transfers ...             # mutants of the transfers instead of mutants of core
 
 A mutant is core with one small change: another operator, a negated condition, a constant off by one, or a
 statement left out. core_test is built with this change and run. The mutant is killed if a test fails,
@@ -268,10 +269,19 @@ def one_line(text: str) -> str:
     return re.sub(r"\s*\n\s*", " ", text)
 
 
-def files_of_core(source: Path, only: str = "core") -> list[str]:
+# The program with the tests of each folder that can be mutated. All are part of the build without torch.
+TESTED_BY = {"core": "core_test", "runtime/transfers": "transfers_test"}
+
+
+def folder_of(only: str) -> str:
+    """Returns the folder in TESTED_BY that has the files whose paths begin with `only`."""
+    return next((folder for folder in TESTED_BY if only.startswith(folder)), "core")
+
+
+def files_of(source: Path, only: str) -> list[str]:
     names = (
         path.relative_to(source).as_posix()
-        for path in (source / "core").rglob("*")
+        for path in (source / folder_of(only)).rglob("*")
         if path.suffix in (".cpp", ".h")
     )
     return sorted(name for name in names if name.startswith(only))
@@ -304,7 +314,7 @@ def mutated_text(text: str, mutant: Mutant) -> str:
 
 def drawn(source: Path, only: str, seed: int):
     """Yields one mutant per place, in a random order that depends only on the seed and the files."""
-    texts = {file: (source / file).read_text() for file in files_of_core(source, only)}
+    texts = {file: (source / file).read_text() for file in files_of(source, only)}
     places = [(file, changes) for file, text in texts.items() for changes in places_of(text)]
     generator = random.Random(seed)
     generator.shuffle(places)
@@ -445,8 +455,8 @@ class Trials:
             path.write_text(original)
 
 
-def trials_of_core(source: Path, copy: Path, quick: bool, times: Path | None) -> Trials:
-    """Copies the tree, builds it, and measures the tests of core unless `times` has their times."""
+def trials_of(program: str, source: Path, copy: Path, quick: bool, times: Path | None) -> Trials:
+    """Copies the tree, builds the tests, and measures them unless `times` has their times."""
     copy_tree(source, copy)
     build = copy / "build" / "headless"
     configure = [
@@ -456,13 +466,13 @@ def trials_of_core(source: Path, copy: Path, quick: bool, times: Path | None) ->
     ]  # fmt: skip
     if shutil.which("ld.lld"):
         configure.append("-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld")
-    command = ["ninja", "-C", build, "-j1", "core_test"]
+    command = ["ninja", "-C", build, "-j1", program]
     subprocess.run(configure, cwd=copy, check=True, stdout=subprocess.DEVNULL)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     problems = Path(os.environ.get("REMATLAS_PROBLEMS", source / ".." / "shared" / "problems"))
-    tests = GoogleTests(build / "bin" / "core_test", {"REMATLAS_PROBLEMS": str(problems.resolve())}, quick)
+    tests = GoogleTests(build / "bin" / program, {"REMATLAS_PROBLEMS": str(problems.resolve())}, quick)
     if times is None:
-        times = copy / "times.json"
+        times = copy / f"{program}_times.json"
         tests.measure(times)
     tests.read(times)
     print(
@@ -512,7 +522,7 @@ def try_all(trials: Trials, mutants, count: int, output) -> Counter:
 
 def list_places(source: Path, only: str):
     operators, folders = Counter(), Counter()
-    for file in files_of_core(source, only):
+    for file in files_of(source, only):
         for changes in places_of((source / file).read_text()):
             operators[changes[0].operator] += 1
             folders[Path(file).parent.as_posix() + ("/*.h" if file.endswith(".h") else "")] += 1
@@ -554,7 +564,8 @@ def main():
         options.count = len(mutants)
     else:
         mutants = drawn(options.copy.resolve(), options.only, options.seed)
-    trials = trials_of_core(SOURCE, options.copy.resolve(), options.quick, options.times)
+    program = TESTED_BY[folder_of(options.only)]
+    trials = trials_of(program, SOURCE, options.copy.resolve(), options.quick, options.times)
     with open(options.csv, "w", newline="") if options.csv else sys.stdout as output:
         outcomes = try_all(trials, mutants, options.count, output)
     print(", ".join(f"{name}: {count}" for name, count in sorted(outcomes.items())), file=sys.stderr)
