@@ -16,6 +16,7 @@
 
 #include "app/cli/reported_files.h"
 #include "app/cli/serve/page_server.h"
+#include "core/base/limits_of_the_process.h"
 #endif
 
 namespace rematlas {
@@ -79,6 +80,7 @@ void tell_address(const std::string& address, int port, const OutputFlags& outpu
 }
 
 Result<Exit> serve_command(const ServeFlags& flags, const OutputFlags& output) {
+    share_free_memory_between_threads();
     ReportedFiles files(flags.graph);
     if (const Result<void> read = files.read(flags.paths); !read) return read.error();
     ReportOf report = files.report();

@@ -41,6 +41,7 @@ void drop_remarks(QtMsgType type, const QMessageLogContext&, const QString& mess
 
 [[gnu::constructor(101)]] void begin() {
     rematlas::end_with_a_line_at_limits();
+    rematlas::share_free_memory_between_threads();
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ def walk(program, graph, events, seed) -> dict:
             "REMATLAS_CACHE": "",
             "REMATLAS_EVENTS": str(events),
             "REMATLAS_SEED": str(seed),
+            "MALLOC_ARENA_MAX": "2",  # as app/explorer/main.cpp sets it
             "HOME": home,
         }
         command = [program, f"--gtest_filter=RandomWalks.*{graph}*"]

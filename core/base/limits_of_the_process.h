@@ -1,6 +1,8 @@
-// How a program ends when memory runs out, and how it treats the limit on the size of files.
+// How a program ends when memory runs out, how it treats the limit on the size of files, and how its threads
+// share free memory.
 #pragma once
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -27,6 +29,13 @@ inline void end_with_a_line_at_limits() {
         }
         std::abort();
     });
+}
+
+/// For programs that run for hours and start a thread for each job: lets all threads share two arenas of the C
+/// library's allocator. Otherwise up to eight arenas for each processor are made, and the memory that is free
+/// in one arena cannot be used by threads with another arena, so the memory of the process grows.
+inline void share_free_memory_between_threads() {
+    ::mallopt(M_ARENA_MAX, 2);
 }
 
 }  // namespace rematlas

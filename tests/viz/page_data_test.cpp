@@ -38,9 +38,6 @@ std::int64_t sum_of(const MemoryStack& stack, std::size_t step) {
 
 class PageData : public testing::Test {
   protected:
-    void SetUp() override {
-        if (!can_draw_pictures()) GTEST_SKIP() << "this build has no cairo";
-    }
     static Schedule solved(const Graph& graph, const char* budget) {
         const Result<Outcome> outcome =
             solve(graph, {.solver = "chen-greedy", .budget = *parse_budget(budget)});

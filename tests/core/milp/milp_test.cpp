@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <random>
 
 #include "core/milp/milp_thread.h"
@@ -187,6 +189,23 @@ TEST_P(MilpLibraries, that_end_within_the_gap_are_optimal_and_those_that_are_sto
     EXPECT_EQ(stopped->status, MilpStatus::feasible);
     EXPECT_TRUE(holds(model, stopped->values));
     EXPECT_LT(stopped->bound, stopped->objective);
+}
+
+/// An object whose destruction can be seen. It stands for the static objects of a library.
+struct TellsItsEnd {
+    ~TellsItsEnd() { std::fputs("destroyed", stderr); }
+};
+
+TEST_P(MilpLibraries, keep_their_static_objects_if_the_process_exits_while_they_work) {
+    ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+    const auto exit_at_work = [] {
+        static const TellsItsEnd of_a_library;
+        MilpThread thread(GetParam(), std::make_shared<const MilpModel>(market_split()), {});
+        while (thread.news(kGlance).incumbents.empty()) {
+        }
+        std::exit(7);
+    };
+    EXPECT_EXIT(exit_at_work(), testing::ExitedWithCode(7), testing::Not(testing::HasSubstr("destroyed")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, MilpLibraries,
