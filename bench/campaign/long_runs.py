@@ -72,6 +72,7 @@ class Side:
     def __init__(self, way, with_plan):
         torch.manual_seed(0)
         self.way, self.with_plan = way, with_plan
+        self.replayed = 0  # steps by plans of models that a restart has replaced
         self.model = Model(self.way)
         self.optimizer = self.new_optimizer()
         self.begin()
@@ -89,12 +90,17 @@ class Side:
         rematlas.apply(self.model, "450KiB" if self.way == "bytes" else "75%", **options)
 
     def restart(self):
+        self.replayed = self.all_replayed()
         states = copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict()))
         self.model = Model(self.way)
         self.model.load_state_dict(states[0])
         self.optimizer = self.new_optimizer()
         self.optimizer.load_state_dict(states[1])
         self.begin()
+
+    def all_replayed(self) -> int:
+        has_plan = self.with_plan and self.way != "eviction"
+        return self.replayed + (rematlas.status(self.model).replayed if has_plan else 0)
 
     def step(self, number, x) -> float:
         torch.manual_seed(number)
@@ -148,7 +154,7 @@ def train_sides(way, steps, planned, plain) -> dict:
     found = {"different": different, "growth": round(slope(memory[20:], steps // 100), 3)}
     found |= {"most": max(memory) - memory[20], "seconds": round(seconds, 1)}
     if planned.way != "eviction":
-        found["replayed"] = rematlas.status(planned.model).replayed
+        found["replayed"] = planned.all_replayed()
     return found
 
 
