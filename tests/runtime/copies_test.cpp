@@ -301,7 +301,7 @@ class UpdatesOnTheHost : public ::testing::Test {
             const Result<Outcome> outcome =
                 solve(plan.graph, {.solver = "offmate",
                                    .budget = *parse_budget("60%"),
-                                   .limits = {.time = std::chrono::seconds(2)},
+                                   .limits = {.time = std::chrono::seconds(30)},
                                    .copies = {.what = Offload::all, .links = links}});
             EXPECT_TRUE(outcome && outcome->schedule());
             if (outcome && outcome->schedule()) plan.schedule = *outcome->schedule();
