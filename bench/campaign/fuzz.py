@@ -54,19 +54,29 @@ def fuzz(name, options) -> dict:
             corpus,
             *seeds,
         ]
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-        inputs = int((re.findall(r"stat::number_of_executed_units:\s+(\d+)", done.stderr) or ["0"])[0])
-        covered = [int(found) for found in re.findall(r" cov: (\d+)", done.stderr)]
-        if done.returncode:
-            print(f"{name}: {done.stderr[-2000:]}", file=sys.stderr, flush=True)
+        status, said, seconds = run(command)
+        inputs = int((re.findall(r"stat::number_of_executed_units:\s+(\d+)", said) or ["0"])[0])
+        covered = [int(found) for found in re.findall(r" cov: (\d+)", said)]
+        if status:
+            print(f"{name}: {said[-2000:]}", file=sys.stderr, flush=True)
         keep_smallest(program, [made, corpus], corpus)
     return {
-        "time": options.seconds,
+        "time": seconds,
         "inputs": inputs,
         "corpus": sum(path.stat().st_size for path in corpus.iterdir()),
         "covered": max(covered, default=0),
         "failures": len(list(failures.glob(f"{name}-*"))),
     }
+
+
+def run(command) -> tuple[int, str, int]:
+    """Returns the status of the command, what it wrote to standard error, and its CPU seconds."""
+    with tempfile.TemporaryFile("w+", errors="replace") as said:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        said.seek(0)
+        return process.returncode, said.read(), round(used.ru_utime + used.ru_stime)
 
 
 def dictionary(folders) -> str:

@@ -87,6 +87,8 @@ class Side:
         options = {"time_limit": 1.0}
         if self.way == "optimizer":
             options["optimizer"] = self.optimizer
+        if self.way == "offloading":
+            options |= {"offload": "activations", "links": "pcie5"}
         rematlas.apply(self.model, "450KiB" if self.way == "bytes" else "75%", **options)
 
     def restart(self):
@@ -174,7 +176,8 @@ def train_in_threads(way, steps) -> dict:
 
 
 WAYS = {
-    **dict.fromkeys(("plan", "bytes", "optimizer", "shapes", "raising", "evaluation", "restarts"), train),
+    **dict.fromkeys(("plan", "bytes", "optimizer", "offloading", "shapes", "raising"), train),
+    **dict.fromkeys(("evaluation", "restarts"), train),
     "eviction": train,
     "threads": train_in_threads,
 }

@@ -148,6 +148,26 @@ TEST(Transfers, TakeTheTimeAndTheBytesThatAreSimulated) {
     EXPECT_GT(cyclic, 60);
 }
 
+/// On the host, a place that one tensor has left is given to others. The tensors are large, so that alignment
+/// hardly counts.
+TEST(Transfers, TakeHardlyMoreBytesOnTheHostThanTheTensorsThere) {
+    std::int64_t taken = 0, tensors = 0, all_places = 0;
+    for_each_case(300, [&](const Case& one) {
+        Graph large = one.graph;
+        for (Tensor& tensor : large.tensors) tensor.bytes = Bytes(tensor.bytes.value << 12);
+        const TransferPlan plan = TransferPlan::make(large, one.schedule.steps, one.schedule.homes).take();
+        EXPECT_GE(plan.slab_bytes + plan.home_bytes, plan.host_peak.value) << one.name;
+        taken += plan.slab_bytes + plan.home_bytes;
+        tensors += plan.host_peak.value;
+        for (const HostPlace& place : plan.places) {
+            all_places += place.bytes;
+            EXPECT_EQ(place.offset % 64, 0) << one.name << ": as aligned as torch's own memory of the host";
+        }
+    });
+    EXPECT_LT(static_cast<double>(taken), 1.002 * static_cast<double>(tensors));
+    EXPECT_GT(static_cast<double>(all_places), 1.04 * static_cast<double>(tensors)) << "places are shared";
+}
+
 TEST(Transfers, OverThreadsLeaveTheSame) {
     const int cases = for_each_case(60, [](const Case& one) {
         const std::unique_ptr<CopyQueues> copies = worker_copies();
