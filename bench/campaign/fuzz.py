@@ -88,11 +88,11 @@ def dictionary(folders) -> str:
 
 def keep_smallest(program, folders, corpus) -> None:
     """Replaces the corpus by a few files of the folders that reach the same code as all files of the folders.
-    If there are many more than MOST such files, keeps only a sample with files of all sizes."""
+    How often a file reaches it does not count. If there are many more than MOST such files, keeps only a
+    sample with files of all sizes."""
     with tempfile.TemporaryDirectory() as merged:
-        subprocess.run(
-            [program, "-merge=1", f"-max_len={LARGEST}", merged, *folders], capture_output=True, check=False
-        )
+        command = [program, "-set_cover_merge=1", "-use_counters=0", f"-max_len={LARGEST}", merged, *folders]
+        subprocess.run(command, capture_output=True, check=False)
         files = sorted(pathlib.Path(merged).iterdir(), key=lambda path: path.stat().st_size)
         if not files:
             return

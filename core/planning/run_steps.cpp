@@ -14,6 +14,7 @@ namespace {
 constexpr std::array<std::string_view, kStepRunners> kRunnerNames = {"plan",     "original", "evicted",
                                                                      "recorded", "compared", "evaluated"};
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
+constexpr std::int64_t kLastStep = std::int64_t{1} << 53;  // above it, JSON's numbers are no longer exact
 
 Bytes bytes_of(const Fields& step, const char* key) {
     const std::int64_t bytes = step.integer(key);
@@ -74,6 +75,7 @@ void RunReader::read_step(std::string_view text) {
         run_.steps.empty() ? 0 : static_cast<std::int64_t>(run_.steps.back().number) + 1;
     const std::int64_t number = told.integer("step");
     if (number < next) told.fail("step is below " + std::to_string(next) + ", which would be the next one");
+    if (number > kLastStep) told.fail("step is out of range");
     RunStep step = step_of(told);
     step.number = static_cast<std::size_t>(number);
     run_.steps.push_back(std::move(step));

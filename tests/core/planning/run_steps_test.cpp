@@ -79,6 +79,8 @@ TEST(RunSteps, a_line_that_tells_no_step_is_skipped_and_told_with_its_number) {
               "line 2: seconds is out of range");
     EXPECT_EQ(complaint(R"({"step": 0, "by": "plan", "seconds": 1, "peak_bytes": -1})"),
               "line 2: peak_bytes is negative");
+    EXPECT_EQ(complaint(R"({"step": 9223372036854775807, "by": "plan", "seconds": 1, "peak_bytes": 1})"),
+              "line 2: step is out of range");
     EXPECT_EQ(complaint(R"({"step": -1, "by": "plan", "seconds": 1, "peak_bytes": 1})"),
               "line 2: step is below 0, which would be the next one");
     EXPECT_NE(complaint("nothing").find("line 2: not valid JSON"), std::string::npos);
