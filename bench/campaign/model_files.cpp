@@ -46,8 +46,8 @@ ModelFile model_file(const std::filesystem::path& path) {
     file.path = path;
     auto inputs = path;
     inputs.replace_extension(".json");
-    const std::string name = inputs;
-    for (const nlohmann::json& input : parse_json(read_file(inputs).take(), name).take().at("inputs"))
+    for (const nlohmann::json& input :
+         parse_json(read_file(inputs).take(), inputs.string()).take().at("inputs"))
         file.inputs.push_back(parse_input_spec(input.get<std::string>()).take());
     file.bytes = read_file(file.path).take();
     std::istringstream stream(file.bytes);
@@ -133,14 +133,14 @@ int run(double seconds, const std::vector<ModelFile>& files) {
         if (child == 0) read_and_exit(path, file.inputs);
         int status = 0;
         ::waitpid(child, &status, 0);
-        if (WIFEXITED(status) && WEXITSTATUS(status) != has_lines) {
+        if (WIFEXITED(status) && (WEXITSTATUS(status) == is_read || WEXITSTATUS(status) == is_refused)) {
             ++counts[WEXITSTATUS(status) == is_read ? "read" : "refused"];
             continue;
         }
         const std::string kept = "failing_" + std::to_string(counts["failures"]++) + ".pt";
         std::filesystem::copy_file(path, kept, std::filesystem::copy_options::overwrite_existing);
         std::fprintf(stderr, "%s, kept as %s: %s %d\n", file.path.c_str(), kept.c_str(),
-                     WIFSIGNALED(status) ? "signal" : "lines",
+                     WIFSIGNALED(status) ? "signal" : "status",
                      WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     }
     std::filesystem::remove_all(folder);
