@@ -176,9 +176,8 @@ def train_in_threads(way, steps) -> dict:
 
 
 WAYS = {
-    **dict.fromkeys(("plan", "bytes", "optimizer", "offloading", "shapes", "raising"), train),
-    **dict.fromkeys(("evaluation", "restarts"), train),
-    "eviction": train,
+    **dict.fromkeys(("plan", "bytes", "optimizer", "offloading", "shapes"), train),
+    **dict.fromkeys(("raising", "evaluation", "restarts", "eviction"), train),
     "threads": train_in_threads,
 }
 UNITS = {"growth": "bytes a step", "most": "bytes", "seconds": "seconds"}

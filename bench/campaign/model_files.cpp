@@ -4,10 +4,10 @@
 //     bench_model_files SECONDS FILE ...
 //
 // Beside each NAME.pt is a NAME.json with the specs of its inputs, as resources/models/export.py and
-// exported.py write it. Each child process reads one changed file and captures its step from shapes. The child
-// must end in 20 s, without a signal, with a model or with an error of one line. Half of the changes are of
-// bytes of the file; the others are of one record of the archive, whose checksum is then right. If a child
-// fails, its file is kept in the working folder as failing_N.pt, and the exit status is 1.
+// exported.py write it. Each child process reads one changed file and captures its step from shapes. The
+// child must end in 20 s, without a signal, with a model or with an error of one line. Half of the changes
+// are of bytes of the file; the others are of one record of the archive, whose checksum is then right. If a
+// child fails, its file is kept in the working folder as failing_N.pt, and the exit status is 1.
 #include <caffe2/serialize/inline_container.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -25,7 +25,7 @@
 #include "core/base/files.h"
 #include "runtime/capture/capture_shapes.h"
 #include "runtime/model/load_model.h"
-#include "tests/fuzz/json_changes.h"
+#include "tests/fuzz/random_changes.h"
 
 namespace rematlas {
 namespace {
@@ -60,24 +60,6 @@ ModelFile model_file(const std::filesystem::path& path) {
     return file;
 }
 
-std::string with_changed_bytes(std::string text, std::mt19937_64& random) {
-    if (text.empty()) return std::string(random() % 4, 'x');
-    for (std::size_t changes = 1 + random() % 4; changes > 0; --changes) {
-        const std::size_t at = random() % text.size();
-        switch (random() % 4) {
-            case 0:
-                text.resize(at + 1);
-                break;
-            case 1:
-                text.insert(at, text.substr(random() % text.size(), 1 + random() % 16));
-                break;
-            default:
-                text[at] = static_cast<char>(random());
-        }
-    }
-    return text;
-}
-
 std::string with_changed_record(const ModelFile& file, std::mt19937_64& random) {
     std::string archive;
     caffe2::serialize::PyTorchStreamWriter writer([&](const void* bytes, std::size_t size) {
@@ -91,7 +73,7 @@ std::string with_changed_record(const ModelFile& file, std::mt19937_64& random) 
             if (random() % 16 == 0) continue;
             auto changed =
                 name.ends_with(".json") && random() % 4 ? changed_json(bytes, random) : std::nullopt;
-            bytes = changed ? *changed : with_changed_bytes(bytes, random);
+            bytes = changed ? *changed : changed_bytes(bytes, {file.bytes}, random);
         }
         writer.writeRecord(name, bytes.data(), bytes.size());
     }
@@ -125,8 +107,8 @@ int run(double seconds, const std::vector<ModelFile>& files) {
     std::map<std::string, int> counts{{"read", 0}, {"refused", 0}, {"failures", 0}};
     while (passed() < seconds) {
         const ModelFile& file = files[random() % files.size()];
-        const std::string bytes =
-            random() % 2 ? with_changed_record(file, random) : with_changed_bytes(file.bytes, random);
+        const std::string bytes = random() % 2 ? with_changed_record(file, random)
+                                               : changed_bytes(file.bytes, {file.bytes}, random);
         const auto path = folder / file.path.filename();
         if (!write_file(path, bytes)) return 2;
         const pid_t child = ::fork();

@@ -31,9 +31,9 @@ inline void end_with_a_line_at_limits() {
     });
 }
 
-/// For programs that run for hours and start a thread for each job: lets all threads share two arenas of the C
-/// library's allocator. Otherwise up to eight arenas for each processor are made, and the memory that is free
-/// in one arena cannot be used by threads with another arena, so the memory of the process grows.
+/// For programs that run for hours and start a thread for each job: lets all threads share two arenas of the
+/// C library's allocator. By default, there are up to eight arenas for each processor. Memory that is free in
+/// one arena cannot be used by threads with another arena, so the memory of the process grows.
 inline void share_free_memory_between_threads() {
     ::mallopt(M_ARENA_MAX, 2);
 }

@@ -5,7 +5,7 @@
 #include <random>
 #include <string_view>
 
-#include "tests/fuzz/json_changes.h"
+#include "tests/fuzz/random_changes.h"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* bytes, std::size_t size, std::size_t largest);
 

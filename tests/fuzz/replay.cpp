@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "core/base/files.h"
-#include "tests/fuzz/json_changes.h"
+#include "tests/fuzz/random_changes.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size);
 
@@ -55,40 +55,12 @@ std::vector<std::string> files_in(int count, char** folders) {
     return texts;
 }
 
-/// Makes one to four changes of bytes. A change adds a byte, flips a bit, removes or repeats up to an eighth of the
-/// text, or replaces a part by bytes of another file.
-std::string changed_bytes(std::string text, const std::vector<std::string>& others, std::mt19937_64& random) {
-    const auto below = [&](std::size_t end) { return end ? static_cast<std::size_t>(random() % end) : 0; };
-    for (std::size_t changes = 1 + below(4); changes > 0; --changes) {
-        const std::size_t at = below(text.size() + 1), length = 1 + below(1 + text.size() / 8);
-        switch (below(5)) {
-            case 0:
-                text.insert(at, 1, static_cast<char>(random()));
-                break;
-            case 1:
-                text.erase(at, length);
-                break;
-            case 2:
-                text.insert(at, text.substr(below(text.size()), length));
-                break;
-            case 3: {
-                const std::string& other = others[below(others.size())];
-                text.replace(at, length, other.substr(below(other.size()), length));
-                break;
-            }
-            default:
-                if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << below(8)));
-        }
-    }
-    return text;
-}
-
 /// Changes values of the text if it is JSON, or bytes.
 std::string changed(const std::string& text, const std::vector<std::string>& others,
                     std::mt19937_64& random) {
     if (random() % 2)
         if (auto changed = rematlas::changed_json(text, random)) return std::move(*changed);
-    return changed_bytes(text, others, random);
+    return rematlas::changed_bytes(text, others, random);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "tests/fuzz/json_changes.h"
+#include "tests/fuzz/random_changes.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -183,6 +183,32 @@ std::optional<std::string> changed_json(std::string_view text, std::mt19937_64& 
     if (!changed) return std::nullopt;
     const auto begin = static_cast<std::size_t>(line.data() - text.data());
     return std::string(text.substr(0, begin)) + *changed + std::string(text.substr(begin + line.size()));
+}
+
+std::string changed_bytes(std::string text, const std::vector<std::string>& others, std::mt19937_64& random) {
+    const auto below = [&](std::size_t end) { return end ? static_cast<std::size_t>(random() % end) : 0; };
+    for (std::size_t changes = 1 + below(4); changes > 0; --changes) {
+        const std::size_t at = below(text.size() + 1), length = 1 + below(1 + text.size() / 8);
+        switch (below(5)) {
+            case 0:
+                text.insert(at, 1, static_cast<char>(random()));
+                break;
+            case 1:
+                text.erase(at, length);
+                break;
+            case 2:
+                text.insert(at, text.substr(below(text.size()), length));
+                break;
+            case 3: {
+                const std::string& other = others[below(others.size())];
+                text.replace(at, length, other.substr(below(other.size()), length));
+                break;
+            }
+            default:
+                if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << below(8)));
+        }
+    }
+    return text;
 }
 
 }  // namespace rematlas
