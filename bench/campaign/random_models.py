@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
 """Trains random models under Rematlas and without it: CSV of name,run,value,unit.
 
-    random_models.py [--seconds N] [--first SEED] [--output FILE]
+    random_models.py [--seconds N] [--first SEED] [--habits NAME,...] [--output FILE]
 
-Each seed chooses a model of random layers, a loss, an optimizer and a budget. The training under Rematlas
-must give the losses, gradients, weights and buffers of plain training, bit by bit. The measured peak of a
-step must be the predicted one, and no step may exceed a budget in bytes without a word. What differs is a
-fault, and is one line on standard error with its seed.
+Each seed chooses a model of random layers, a loss, an optimizer, a budget, and up to three habits of the
+training loop, such as clipping, batches of other sizes, or gradients that are computed twice. The training
+under Rematlas must give the outputs, losses, gradients, weights, buffers and random states of plain training,
+bit by bit. The measured peak of a step must be the predicted one, and no step may exceed a budget in bytes
+without a word. What differs is a fault, and is one line on standard error with its seed. `--habits` replaces
+the habits that the seeds choose.
 
-REMATLAS_PROGRAMS names the folder of the programs.
+REMATLAS_PROGRAMS names the folder of the programs. The CSV adds up the figures of earlier runs that are in
+the file `--output`.
 """
 
 import argparse
 import collections
+import contextlib
 import copy
 import gc
 import hashlib
@@ -32,164 +36,54 @@ from torch import nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
 import rematlas  # noqa: E402
+from random_layers import Model  # noqa: E402
 from rematlas.library import ops  # noqa: E402
 from rows import HEAD, write  # noqa: E402
 
-STEPS = 6
-OF_IMAGES = ("convolution", "depthwise", "pooled", "batch_norm", "group_norm", "upsampled")
-OF_TOKENS = ("linear", "layer_norm", "attention", "gated", "recurrent", "shared")
-OF_ALL = ("relu", "relu_", "gelu", "silu", "dropout", "residual", "halves", "scaled", "sum_of_branches")
+STEPS = 9
+HABITS = {
+    "frozen": "Some parameters are frozen.",
+    "thawed": "Some parameters are frozen until a step in the middle.",
+    "batches": "Some batches have fewer rows.",
+    "autocast": "Forward and loss run in bfloat16.",
+    "clip": "The gradients are clipped.",
+    "evaluate": "The model is evaluated after some steps.",
+    "input_gradient": "The input needs a gradient.",
+    "two_forwards": "One loss adds the outputs of two forwards.",
+    "retained": "The backward runs twice.",
+    "grads_of": "torch.autograd.grad computes the gradients of some parameters, and once more those of all.",
+    "forward_hook": "A hook on a layer changes its output.",
+    "tensor_hook": "A hook on the output scales its gradient.",
+    "parameter_hook": "A hook runs after each gradient of a parameter has been added.",
+    "changed_output": "The loop changes the output in place.",
+    "average": "The loop keeps an average of the weights.",
+    "copied": "The loop copies the model, and runs the copy.",
+    "raised": "The forward of one step raises an error in its middle.",
+    "reloaded": "The loop saves the weights, and loads them again after a later step.",
+    "zeros": "Gradients are set to zero, and not to None.",
+    "penalty": "The loss has the norm of the gradient of the input.",
+    "no_loss": "A forward has no backward.",
+    "rate": "The learning rate changes after each step.",
+    "changed_weights": "The loop changes weights in place between steps.",
+    "copies": "The plan may copy activations to the host.",
+}
 
 
-class Layer(nn.Module):
-    """One random layer. Its output has as many features as its input. Features are dimension 1 of images and
-    the last dimension of tokens."""
+class Stop(Exception):
+    """The error of the habit "raised"."""
 
-    def __init__(self, kind, width, choose, depth):
-        super().__init__()
-        self.kind = kind
-        made = getattr(self, f"make_{kind}", None)
-        if made:
-            made(width, choose, depth)
-
-    def make_convolution(self, width, choose, depth):
-        self.part = nn.Conv2d(width, width, 3, padding=1, bias=choose.random() < 0.5)
-
-    def make_depthwise(self, width, choose, depth):
-        self.part = nn.Conv2d(width, width, 3, padding=1, groups=width)
-
-    def make_batch_norm(self, width, choose, depth):
-        self.part = nn.BatchNorm2d(width)
-
-    def make_group_norm(self, width, choose, depth):
-        self.part = nn.GroupNorm(2, width)
-
-    def make_linear(self, width, choose, depth):
-        self.part = nn.Linear(width, width, bias=choose.random() < 0.5)
-
-    make_shared = make_linear
-
-    def make_layer_norm(self, width, choose, depth):
-        self.part = nn.LayerNorm(width)
-
-    def make_gated(self, width, choose, depth):
-        self.part = nn.Linear(width, 2 * width)
-
-    def make_recurrent(self, width, choose, depth):
-        self.part = nn.GRU(width, width, batch_first=True)
-
-    def make_attention(self, width, choose, depth):
-        self.part, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.is_causal = choose.random() < 0.5
-
-    def make_dropout(self, width, choose, depth):
-        self.part = nn.Dropout(0.2)
-
-    def make_scaled(self, width, choose, depth):
-        self.scale = nn.Parameter(torch.ones(1))
-        self.register_buffer("seen", torch.zeros(1))
-
-    def make_residual(self, width, choose, depth):
-        self.part = sequence(width, choose, depth + 1, self.images)
-
-    def make_sum_of_branches(self, width, choose, depth):
-        self.part = sequence(width, choose, depth + 1, self.images)
-        self.other = sequence(width, choose, depth + 1, self.images)
-
-    images = False
-
-    def forward(self, x):
-        return getattr(self, f"run_{self.kind}", self.run_part)(x)
-
-    def run_part(self, x):
-        return self.part(x)
-
-    def run_pooled(self, x):
-        return functional.max_pool2d(x, 3, stride=1, padding=1)
-
-    def run_upsampled(self, x):
-        return functional.avg_pool2d(functional.interpolate(x, scale_factor=2, mode="nearest"), 2)
-
-    def run_relu(self, x):
-        return torch.relu(x)
-
-    def run_relu_(self, x):
-        return (x * 1.5).relu_()
-
-    def run_gelu(self, x):
-        return functional.gelu(x)
-
-    def run_silu(self, x):
-        return functional.silu(x)
-
-    def run_halves(self, x):
-        first, second = x.chunk(2, dim=0)
-        return torch.cat([second, first], dim=0)
-
-    def run_scaled(self, x):
-        if self.training:
-            with torch.no_grad():
-                self.seen.add_(x.mean())
-        return x * self.scale
-
-    def run_residual(self, x):
-        return x + self.part(x)
-
-    def run_sum_of_branches(self, x):
-        return self.part(x) + self.other(x).tanh()
-
-    def run_gated(self, x):
-        first, second = self.part(x).chunk(2, dim=-1)
-        return first * second.sigmoid()
-
-    def run_shared(self, x):
-        return self.part(torch.tanh(self.part(x)))
-
-    def run_recurrent(self, x):
-        return self.part(x)[0]
-
-    def run_attention(self, x):
-        rows, length, width = x.shape
-        query, key, value = self.part(x).view(rows, length, 3, 2, width // 2).permute(2, 0, 3, 1, 4)
-        mixed = functional.scaled_dot_product_attention(query, key, value, is_causal=self.is_causal)
-        return self.out(mixed.transpose(1, 2).reshape(rows, length, width))
+    is_wanted = False
 
 
-class ImageLayer(Layer):
-    images = True
-
-
-def sequence(width, choose, depth, images) -> nn.Sequential:
-    kinds = (OF_IMAGES if images else OF_TOKENS) + (OF_ALL if depth < 2 else OF_ALL[:5])
-    count = choose.randint(8, 20) if depth == 0 else choose.randint(1, 3)
-    kind_of_layer = ImageLayer if images else Layer
-    return nn.Sequential(*(kind_of_layer(choose.choice(kinds), width, choose, depth) for _ in range(count)))
-
-
-class Model(nn.Module):
-    def __init__(self, choose):
-        super().__init__()
-        self.images = choose.random() < 0.5
-        self.width = choose.choice((8, 16, 32))
-        self.layers = sequence(self.width, choose, 0, self.images)
-        self.head = nn.Linear(self.width, 10)
-        self.pairs = choose.random() < 0.2  # whether the forward returns two tensors
-
-    def batch(self, number):
-        generator = torch.Generator().manual_seed(number)
-        shape = (4, self.width, 12, 12) if self.images else (4, 24, self.width)
-        return torch.randn(shape, generator=generator), torch.randint(0, 10, (4,), generator=generator)
-
-    def forward(self, x):
-        x = self.layers(x)
-        features = x.mean((2, 3)) if self.images else x.mean(1)
-        return (self.head(features), features) if self.pairs else self.head(features)
+def raise_if_wanted(module, given):
+    if Stop.is_wanted:
+        raise Stop
 
 
 class Training:
-    """The choices of one seed, and a training with them."""
+    """The choices of one seed, and trainings with them."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, habits):
         self.seed = seed
         choose = random.Random(seed)
         torch.manual_seed(seed)
@@ -199,92 +93,242 @@ class Training:
         self.in_bytes = choose.random() < 0.5
         self.with_updates = self.optimizer == "fused" and choose.random() < 0.6
         self.accumulate = choose.choice((1, 1, 2))
+        chosen = choose.sample(sorted(HABITS), choose.choice((0, 1, 2, 3)))
+        self.habits = set(chosen if habits is None else habits)
+        self.at = choose.randint(1, STEPS - 2)  # the step of what happens once
+        self.part = choose.random()  # for choosing some of the parameters or layers
+        if self.habits & {"clip", "retained", "grads_of", "zeros", "parameter_hook", "two_forwards"}:
+            self.with_updates = False  # such loops use gradients that the plan would free, or are refused
+
+    def run(self, budget=None) -> "Trained":
+        """Trains a copy of the model."""
+        model = copy.deepcopy(self.model)
+        if self.habits & {"frozen", "thawed"}:
+            self.freeze(model, False)
+        optimizer = self.optimizer_of(model)
+        if budget is not None:
+            options = {"optimizer": optimizer, "accumulate": self.accumulate} if self.with_updates else {}
+            if "copies" in self.habits:
+                options |= {"offload": "activations", "links": "pcie4"}
+            rematlas.apply(model, budget, time_limit=0.3, **options)
+        return Loop(self, model, optimizer, budget is not None).run()
 
     def optimizer_of(self, model):
         if self.optimizer == "sgd":
             return torch.optim.SGD(model.parameters(), 0.01, momentum=0.9)
         return torch.optim.AdamW(model.parameters(), 1e-3, fused=self.optimizer == "fused")
 
-    def run(self, budget=None) -> "Trained":
-        """Trains a copy of the model."""
-        model = copy.deepcopy(self.model)
-        optimizer = self.optimizer_of(model)
-        if budget is not None:
-            with_updates = (
-                {"optimizer": optimizer, "accumulate": self.accumulate} if self.with_updates else {}
-            )
-            rematlas.apply(model, budget, time_limit=0.3, **with_updates)
-        digests, peaks, kept = [], [], 0
-        for number in range(STEPS):
-            kept = max(kept, ops.counted_bytes())
-            ops.reset_counted_peak()
-            losses = [self.backward(model, number, part) for part in range(self.accumulate)]
-            if not self.with_updates:
-                losses += [p.grad for p in model.parameters() if p.grad is not None]
-            digest = digest_of(losses)
-            optimizer.step()
-            optimizer.zero_grad()
-            peaks.append(ops.counted_peak_bytes())
-            digests.append((digest, digest_of(model.state_dict().values())))
-            if budget is not None:
-                rematlas.status(model).wait()
-        return Trained(model, digests, peaks, kept)
+    def freeze(self, model, needs_gradient):
+        choose = random.Random(self.part)
+        for parameter in model.layers.parameters():
+            if choose.random() < 0.4:
+                parameter.requires_grad_(needs_gradient)
 
-    def backward(self, model, number, part):
-        x, y = model.batch(1000 * number + part)
-        torch.manual_seed(number)
-        out = model(x)
-        loss = (
-            functional.cross_entropy(out[0], y) + out[1].square().mean()
-            if model.pairs
-            else (functional.cross_entropy(out, y))
-        )
-        loss.backward()
-        return loss.detach()
+    def budget(self, plain):
+        if self.in_bytes:
+            return plain.kept + int(self.share * (max(plain.peaks) - plain.kept))
+        return f"{round(100 * self.share)}%"
 
 
 class Trained(typing.NamedTuple):
     model: nn.Module
-    digests: list  # for each step: the digests of losses and gradients, and of weights and buffers
+    digests: list  # for each step: the digests of its results, and of weights, buffers and random state
     peaks: list  # for each step: the most bytes of all tensors of the process
     kept: int  # the most bytes of all tensors of the process between steps
+
+
+class Loop:
+    """One training of one model, with the habits of its training."""
+
+    def __init__(self, training, model, optimizer, planned):
+        self.training, self.model, self.optimizer, self.planned = training, model, optimizer, planned
+        self.habits, self.at = training.habits, training.at
+        self.rate = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
+        self.results = []  # tensors of this step that must be the same
+        self.average = None
+        self.saved = None
+        self.add_hooks()
+
+    def add_hooks(self):
+        layers = self.model.layers
+        layer = layers[int(self.training.part * len(layers))]
+        if "forward_hook" in self.habits:
+            layer.register_forward_hook(lambda module, given, out: out * 0.5)
+        if "raised" in self.habits:
+            layer.register_forward_pre_hook(raise_if_wanted)
+        if "parameter_hook" in self.habits:
+            for parameter in self.model.parameters():
+                if parameter.requires_grad:
+                    parameter.register_post_accumulate_grad_hook(lambda found: found.grad.mul_(0.5))
+
+    def run(self) -> Trained:
+        digests, peaks, kept = [], [], 0
+        for self.number in range(STEPS):
+            self.between()
+            gc.collect()
+            kept = max(kept, ops.counted_bytes())
+            ops.reset_counted_peak()
+            self.step()
+            peaks.append(ops.counted_peak_bytes())
+            state = [*self.model.state_dict().values(), torch.get_rng_state()]
+            digests.append((digest_of(self.results), digest_of(state)))
+            self.results = []
+            if self.planned:
+                rematlas.status(self.model).wait()
+        return Trained(self.model, digests, peaks, kept)
+
+    def between(self):
+        """Does what the loop does before a step."""
+        if "thawed" in self.habits and self.number == self.at:
+            self.training.freeze(self.model, True)
+        if "average" in self.habits:
+            weights = [parameter.detach().clone() for parameter in self.model.parameters()]
+            if self.average:
+                torch._foreach_lerp_(self.average, weights, 0.1)
+            self.average = self.average or weights
+        if "evaluate" in self.habits and self.number % 3 == 2:
+            self.model.eval()
+            with torch.no_grad():
+                self.keep(self.model(self.batch(50, self.rows())[0]))
+            self.model.train()
+        if "copied" in self.habits and self.number == self.at:
+            torch.manual_seed(0)
+            self.keep(copy.deepcopy(self.model)(self.batch(50, self.rows())[0]))
+        if "no_loss" in self.habits and self.number == self.at:
+            torch.manual_seed(1)
+            self.keep(self.model(self.batch(51, self.rows())[0]))
+        if "reloaded" in self.habits and self.number == self.at:
+            self.saved = copy.deepcopy(self.model.state_dict())
+        if "reloaded" in self.habits and self.number == self.at + 1:
+            self.model.load_state_dict(self.saved)
+            self.saved = None
+        if "changed_weights" in self.habits and self.number == self.at:
+            with torch.no_grad():
+                for parameter in self.model.parameters():
+                    parameter.mul_(0.9)
+
+    def rows(self):
+        return 3 if "batches" in self.habits and self.number % 4 == 3 else 4
+
+    def batch(self, number, rows):
+        return self.model.batch(number, rows)
+
+    def keep(self, *results):
+        """Adds tensors, and tuples of tensors, to the results of the step."""
+        for found in results:
+            if isinstance(found, torch.Tensor):
+                self.results.append(found.detach().clone())
+            elif found is not None:
+                self.keep(*found)
+
+    def step(self):
+        training = self.training
+        for part in range(training.accumulate):
+            torch.manual_seed(self.number)
+            with contextlib.suppress(Stop):
+                Stop.is_wanted = "raised" in self.habits and self.number == self.at
+                self.backward(self.batch(1000 * self.number + part, self.rows()))
+            Stop.is_wanted = False
+        if "clip" in self.habits:
+            self.keep(nn.utils.clip_grad_norm_(self.model.parameters(), 0.5))
+        if not training.with_updates:
+            self.results += [p.grad.clone() for p in self.model.parameters() if p.grad is not None]
+        self.optimizer.step()
+        if "rate" in self.habits:
+            self.rate.step()
+        self.optimizer.zero_grad(set_to_none="zeros" not in self.habits)
+
+    def backward(self, batch):
+        """Runs a forward and its backward."""
+        x, y = batch
+        if self.habits & {"input_gradient", "penalty"}:
+            x.requires_grad_()
+        with torch.autocast("cpu", torch.bfloat16, enabled="autocast" in self.habits):
+            out = self.model(x)
+            if "two_forwards" in self.habits:
+                more = self.model(x * 0.5)
+                out = (out[0] + more[0], out[1]) if self.model.pairs else out + more
+            loss = self.loss(out, y)
+        if "penalty" in self.habits:
+            (gradient,) = torch.autograd.grad(loss, x, create_graph=True)
+            loss = loss + gradient.square().sum()
+        self.keep(loss, out)
+        if "grads_of" in self.habits:
+            self.gradients_of(loss)
+        elif "retained" in self.habits:
+            loss.backward(retain_graph=True)
+            loss.backward()
+        else:
+            loss.backward()
+        self.keep(x.grad)
+
+    def loss(self, out, y):
+        logits, features = out if self.model.pairs else (out, None)
+        if "tensor_hook" in self.habits and logits.requires_grad:
+            logits.register_hook(lambda gradient: gradient * 0.5)
+        if "changed_output" in self.habits:
+            logits.mul_(0.7)
+        loss = functional.cross_entropy(logits, y)
+        return loss if features is None else loss + features.square().mean()
+
+    def gradients_of(self, loss):
+        parameters = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
+        some = parameters[::3]
+        self.keep(torch.autograd.grad(loss, some, retain_graph=True, allow_unused=True))
+        found = torch.autograd.grad(loss, parameters, allow_unused=True)
+        for parameter, gradient in zip(parameters, found, strict=True):
+            if gradient is not None:
+                parameter.grad = gradient if parameter.grad is None else parameter.grad + gradient
 
 
 def digest_of(tensors) -> str:
     digest = hashlib.sha256()
     for tensor in tensors:
-        digest.update(tensor.detach().contiguous().numpy().tobytes())
+        tensor = tensor.detach().contiguous()
+        digest.update(tensor.view(-1).view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()
 
 
-def try_seed(seed, counts) -> str:
+def try_seed(seed, habits, counts) -> str:
     """Trains with the choices of the seed. Returns the fault; empty if there is none."""
-    training = Training(seed)
-    plain = training.run()
+    training = Training(seed, habits)
+    try:
+        plain = training.run()
+    except RuntimeError:  # for example, torch has no second derivative of its attention
+        counts["not possible"] += 1
+        return ""
     if training.run().digests != plain.digests:
         counts["not repeatable"] += 1
         return ""
-    budget = f"{round(100 * training.share)}%"
-    if training.in_bytes:
-        budget = plain.kept + int(training.share * (max(plain.peaks) - plain.kept))
+    for habit in training.habits:
+        counts[f"habit {habit}"] += 1
+    budget = training.budget(plain)
+    about = f"{budget}, {' '.join(sorted(training.habits))}"
     try:
         found = training.run(budget)
     except (rematlas.Refused, torch.OutOfMemoryError):
         counts["refused"] += 1
         return ""
+    except Exception as error:
+        return f"{type(error).__name__}: {error} ({about})"
+    counts[rematlas.status(found.model).state.split()[0]] += 1
+    counts["steps by plans"] += rematlas.status(found.model).replayed
+    fault = fault_of(training, plain, found, budget)
+    return f"{fault} ({rematlas.status(found.model).state}, {about})" if fault else ""
+
+
+def fault_of(training, plain, found, budget) -> str:
     status = rematlas.status(found.model)
-    counts[status.state.split()[0]] += 1
-    counts["steps by plans"] += status.replayed
     for number, (ours, theirs) in enumerate(zip(found.digests, plain.digests, strict=True)):
         if ours != theirs:
-            return f"step {number} differs ({status.state}, budget {budget})"
+            return f"step {number} differs"
     for plan in status.plans:
         measured = plan.measured_peak_bytes
         if measured is not None and measured > plan.peak_bytes:
             return f"a step took {measured} bytes, {plan.peak_bytes} were predicted"
         if measured is not None and measured < plan.peak_bytes and not plan.at_most:
             return f"a step took {measured} bytes only, {plan.peak_bytes} were predicted"
-    if training.in_bytes and status.replayed and not status.unkept and max(found.peaks) > budget:
+    if training.in_bytes and not status.unkept and max(found.peaks) > budget:
         return f"a step took {max(found.peaks)} bytes of a budget of {budget}, and nothing says so"
     return ""
 
@@ -293,6 +337,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--habits", type=lambda text: text.split(",") if text else [])
     parser.add_argument("--output")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -300,7 +345,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     counts, begin, seed = collections.Counter(), time.monotonic(), options.first
     while time.monotonic() < begin + options.seconds:
-        fault = try_seed(seed, counts)
+        fault = try_seed(seed, options.habits, counts)
         gc.collect()
         if fault:
             counts["faults"] += 1

@@ -81,17 +81,20 @@ class Builder {
         return value;
     }
 
-    /// Finds the last version of each storage that ops overwrite (`newest_`), and the parameters and buffers
-    /// that one op writes and nothing else uses (`mutated_`).
+    /// Finds the last versions of each storage that ops overwrite (`versions_`), and the parameters and
+    /// buffers that one op writes and nothing else uses (`mutated_`).
     void find_writers() {
         std::map<int, std::set<int>> touching, writing;
         for (std::size_t i = 0; i < recording_.ops.size(); ++i) {
             const TapeOp& op = recording_.ops[i].tape;
+            has_caller_s_loss_ = has_caller_s_loss_ || op.name == output_gradients_op;
             for_each_value(op, [&](int value) { touching[root_of(value)].insert(static_cast<int>(i)); });
             for (const Overwrite& overwrite : op.overwrites) {
                 const int root = root_of(overwrite.before.value);
                 writing[root].insert(static_cast<int>(i));
-                newest_[root] = overwrite.after.value;
+                Versions& versions = versions_[root];
+                versions.newest = overwrite.after.value;
+                if (!has_caller_s_loss_) versions.of_forward = versions.newest;
             }
         }
         for (int operand : recording_.outputs)
@@ -105,14 +108,20 @@ class Builder {
 
     bool mutates(const Overwrite& overwrite) const { return mutated_.contains(overwrite.before.value); }
 
-    /// Returns the first and the last version of each parameter or buffer that ops write and that is not in
+    /// Versions of a storage that ops overwrite.
+    struct Versions {
+        int newest = -1;
+        int of_forward = -1;  ///< the last version that the forward makes; -1 if only the backward writes
+    };
+
+    /// Returns the first and the last versions of each parameter or buffer that ops write and that is not in
     /// `mutated_`.
-    std::vector<std::pair<int, int>> updates() const {
-        std::vector<std::pair<int, int>> result;
-        for (const auto& [root, newest] : newest_) {
+    std::vector<std::pair<int, Versions>> updates() const {
+        std::vector<std::pair<int, Versions>> result;
+        for (const auto& [root, versions] : versions_) {
             if (is_persistent(recording_.values[root].kind) && is_resident(recording_.values[root]) &&
                 !mutated_.contains(root)) {
-                result.emplace_back(root, newest);
+                result.emplace_back(root, versions);
             }
         }
         return result;
@@ -124,7 +133,10 @@ class Builder {
             if (operand != no_operand) live[value_of(operand)] = true;
         for (const GradientOf& gradient : recording_.gradients)
             if (gradient.operand != no_operand) live[value_of(gradient.operand)] = true;
-        for (const auto& [root, newest] : updates()) live[newest] = true;
+        for (const auto& [root, versions] : updates()) {
+            live[versions.newest] = true;
+            if (versions.of_forward >= 0) live[versions.of_forward] = true;
+        }
 
         needed_.assign(recording_.ops.size(), 0);
         read_.assign(recording_.ops.size(), 0);
@@ -168,13 +180,10 @@ class Builder {
     /// Finds the tensors that the caller holds while its loss runs: the outputs and the new contents of
     /// buffers. They are not recomputed, because the caller still holds their memory.
     void find_handed_out() {
-        has_caller_s_loss_ =
-            std::any_of(recording_.ops.begin(), recording_.ops.end(),
-                        [](const RecordedOp& op) { return op.tape.name == output_gradients_op; });
         if (!has_caller_s_loss_) return;
         for (int operand : recording_.outputs)
             if (operand != no_operand) handed_out_.insert(tensor_of_[value_of(operand)]);
-        for (const auto& [root, newest] : updates()) handed_out_.insert(tensor_of_[newest]);
+        for (const auto& [root, versions] : updates()) handed_out_.insert(tensor_of_[versions.newest]);
     }
 
     void add_tensor(std::size_t v) {
@@ -252,9 +261,9 @@ class Builder {
         return TensorId(static_cast<std::int32_t>(step_.graph.tensors.size() - 1));
     }
 
-    /// Orders two kinds of ops relative to the loss. Ops whose values the program reads in its forward (to
-    /// decide how to continue) must run before the loss. Random ops of the backward must draw their numbers
-    /// after the loss has drawn its own.
+    /// Orders three kinds of ops relative to the loss. Ops whose values the program reads in its forward (to
+    /// decide how to continue), and ops of the forward that only update buffers, must run before the loss.
+    /// Random ops of the backward must draw their numbers after the loss has drawn its own.
     void keep_to_its_half(const RecordedOp& recorded, Op& op) {
         const bool is_loss = recorded.tape.name == output_gradients_op;
         if (is_loss) {
@@ -263,10 +272,22 @@ class Builder {
             op.outputs.push_back(after_loss_);
         } else if (after_loss_.valid()) {
             if (recorded.random) op.inputs.push_back(after_loss_);
-        } else if (recorded.tape.guard || !recorded.tape.result_sizes.empty()) {
-            before_loss_.push_back(tensor_without_bytes("read:" + op.name));
+        } else if (const bool only_updates = updates_from_activations(recorded);
+                   only_updates || recorded.tape.guard || !recorded.tape.result_sizes.empty()) {
+            before_loss_.push_back(tensor_without_bytes((only_updates ? "update:" : "read:") + op.name));
             op.outputs.push_back(before_loss_.back());
         }
+    }
+
+    /// Says whether the only use of the op is that it changes a buffer, by what the step computes. (An op
+    /// that changes a buffer by constants, such as a counter, runs before all others in a training step.)
+    bool updates_from_activations(const RecordedOp& recorded) const {
+        const TapeOp& op = recorded.tape;
+        bool reads_activations = false;
+        for_each_value(op, [&](int value) { reads_activations |= !is_resident(recording_.values[value]); });
+        return reads_activations && !read_[static_cast<std::size_t>(&recorded - recording_.ops.data())] &&
+               std::any_of(op.overwrites.begin(), op.overwrites.end(),
+                           [&](const Overwrite& overwrite) { return mutates(overwrite); });
     }
 
     /// Lets the caller's loss read all outputs, and the contents of the buffers at the end of the forward.
@@ -277,7 +298,8 @@ class Builder {
         };
         for (int operand : recording_.outputs)
             if (operand != no_operand) add(value_of(operand));
-        for (const auto& [root, newest] : updates()) add(newest);
+        for (const auto& [root, versions] : updates())
+            if (versions.of_forward >= 0) add(versions.of_forward);
     }
 
     void add_overwrite(const RecordedOp& recorded, Overwrite& overwrite, Op& op) {
@@ -318,17 +340,20 @@ class Builder {
             }
             tape.gradients.push_back(std::move(gradient));
         }
-        for (const auto& [root, newest] : updates()) {
-            tape.updates.push_back({tensor_of_[root], tensor_of_[newest]});
-            results.insert(tensor_of_[newest]);
+        for (const auto& [root, versions] : updates()) {
+            BufferUpdate update{tensor_of_[root], tensor_of_[versions.newest]};
+            if (versions.of_forward >= 0 && versions.of_forward != versions.newest)
+                update.of_forward = tensor_of_[versions.of_forward];
+            tape.updates.push_back(update);
+            results.insert(update.contents);
         }
         step_.graph.results.assign(results.begin(), results.end());
     }
 
     Recording recording_;
     const std::function<std::int64_t(std::int64_t)>& footprint_;
-    std::map<int, int> newest_;  ///< last version of each overwritten storage, by its first version
-    std::set<int> mutated_;      ///< parameters and buffers that one op writes and no other op uses
+    std::map<int, Versions> versions_;  ///< by the first version of each overwritten storage
+    std::set<int> mutated_;             ///< parameters and buffers that one op writes and no other op uses
     std::vector<std::uint8_t> needed_, read_, live_;
     std::vector<TensorId> tensor_of_;
     std::set<TensorId> handed_out_;

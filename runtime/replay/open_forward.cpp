@@ -2,6 +2,7 @@
 
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
 #include <set>
 
 #include "runtime/replay/compare.h"
@@ -62,6 +63,13 @@ void Snapshot::restore_tensors() const {
         c10::Storage storage = model_.bound[place].storage();
         model_.device.copy(storage, copy);
     }
+}
+
+c10::Storage Snapshot::contents_of(TensorId tensor) const {
+    const auto found = std::find_if(written_.begin(), written_.end(), [&](const auto& written) {
+        return model_.tape.bindings[written.first].operand.tensor == tensor;
+    });
+    return found == written_.end() ? c10::Storage() : found->second;
 }
 
 std::string Snapshot::different_tensor(const Snapshot& other) const {
@@ -137,7 +145,7 @@ Result<std::vector<at::Tensor>> OpenForward::forward(const std::vector<at::Tenso
     std::vector<at::Tensor> outputs;
     Result<void> played = run_->play(plan_->loss_step, [&] {
         run_->turns.skip_to(model.forward_random);
-        if (run_->can_update_buffers()) run_->update_buffers();
+        run_->update_buffers_of_forward([this](TensorId buffer) { return before_->contents_of(buffer); });
         outputs = run_->outputs();
     });
     if (!played) {
@@ -224,7 +232,7 @@ void OpenForward::rewind() {
 }
 
 void OpenForward::restore() {
-    if (now_ && run_->has_updated_buffers())
+    if (now_ && run_->has_updated_buffers_of_forward())
         now_->restore();
     else if (now_)
         now_->restore_generator();

@@ -20,6 +20,8 @@ class Snapshot {
     void restore_tensors() const;
     void restore_generator() const { model_.device.set_generator_state(*generator_); }
     bool equals_generator(const Snapshot& other) const { return generator_->equals(*other.generator_); }
+    /// Returns the copy of the tensor; null if there is none.
+    c10::Storage contents_of(TensorId tensor) const;
     /// Returns the name of the first tensor that differs between the snapshots; empty if none differs. Both
     /// snapshots must have been made with the same `Of`.
     std::string different_tensor(const Snapshot& other) const;

@@ -169,10 +169,11 @@ IdVector<TensorId, std::size_t> ends_of_moves(const BoundModel& model, const Rep
 
 /// Returns the moments at which the copies pause: at the loss and after each part. When a pause begins, the
 /// tensors that the caller gets at this moment are on the device and are not being copied. At the loss this
-/// also holds for the new contents of buffers.
+/// also holds for the contents that buffers have at the end of the forward.
 std::vector<TransferPause> pauses_of(const BoundModel& model, const ReplayPlan& plan) {
     std::vector<TransferPause> pauses{{.before = plan.loss_step}};
-    for (const BufferUpdate& update : model.tape.updates) pauses.front().of.push_back(update.contents);
+    for (const BufferUpdate& update : model.tape.updates)
+        pauses.front().of.push_back(update.of_forward.valid() ? update.of_forward : update.contents);
     for (int operand : model.tape.outputs)
         if (operand != no_operand) pauses.front().of.push_back(model.tape.operands[operand].tensor);
     for (const BackwardPart& part : plan.parts) {

@@ -87,7 +87,7 @@ Result<void> ReplayRun::begin(const ReplayPlan& ready, const std::vector<at::Ten
     }
     highest_ = 0;
     measures_.clear();
-    buffers_updated_ = false;
+    in_buffers_.assign(model.tape.updates.size(), TensorId());
     std::fill(runs_.begin(), runs_.end(), 0);
     in_kernel_ = false;
     turns.clear();
@@ -274,29 +274,54 @@ std::vector<StepMeasure> ReplayRun::take_measures() {
     return std::move(measures_);
 }
 
-bool ReplayRun::can_update_buffers() const {
-    return std::all_of(model.tape.updates.begin(), model.tape.updates.end(),
-                       [&](const BufferUpdate& update) { return operands.holds(update.contents); });
+/// Returns the memory of the buffer. Ops may read the buffer's old contents elsewhere.
+c10::Storage ReplayRun::memory_of(TensorId buffer) const {
+    const auto found =
+        std::find_if(moved_.begin(), moved_.end(), [&](const auto& moved) { return moved.first == buffer; });
+    return found == moved_.end() ? operands.storage(buffer) : found->second;
+}
+
+void ReplayRun::update_buffers_of_forward(const std::function<c10::Storage(TensorId)>& before) {
+    for (std::size_t i = 0; i < model.tape.updates.size(); ++i) {
+        const BufferUpdate& update = model.tape.updates[i];
+        const TensorId contents = update.of_forward.valid() ? update.of_forward : update.contents;
+        if (!operands.holds(contents)) continue;
+        in_buffers_[i] = contents;
+        c10::Storage buffer = operands.storage(update.buffer), made = operands.storage(contents);
+        if (!plan->reads_later(update.buffer, at_)) {
+            model.device.copy(buffer, made);
+            continue;
+        }
+        moved_.emplace_back(update.buffer, buffer);
+        c10::Storage old = before(update.buffer);
+        model.device.copy(buffer, made);
+        if (contents == update.contents) {
+            // The new contents stay until the step ends, so the old contents can have their memory.
+            model.device.copy(made, old);
+            operands.place(update.contents, buffer);
+            old = std::move(made);
+        }
+        operands.place(update.buffer, std::move(old));
+    }
 }
 
 void ReplayRun::update_buffers() {
-    if (buffers_updated_) return;
-    buffers_updated_ = true;
-    for (const BufferUpdate& update : model.tape.updates) {
-        c10::Storage buffer = operands.storage(update.buffer), contents = operands.storage(update.contents);
-        if (!plan->reads_later(update.buffer, at_)) {
-            model.device.copy(buffer, contents);
-            continue;
-        }
-        const auto options = c10::TensorOptions().dtype(c10::ScalarType::Byte).device(buffer.device());
-        c10::Storage old = at::empty({static_cast<std::int64_t>(buffer.nbytes())}, options).storage();
-        model.device.copy(old, buffer);
-        model.device.copy(buffer, contents);
-        model.device.copy(contents, old);
-        operands.place(update.buffer, std::move(contents));
-        operands.place(update.contents, buffer);
-        moved_.emplace_back(update.buffer, std::move(buffer));
+    for (std::size_t i = 0; i < model.tape.updates.size(); ++i) {
+        const BufferUpdate& update = model.tape.updates[i];
+        if (std::exchange(in_buffers_[i], update.contents) == update.contents) continue;
+        c10::Storage buffer = memory_of(update.buffer);
+        model.device.copy(buffer, operands.storage(update.contents));
     }
+}
+
+bool ReplayRun::has_updated_buffers_of_forward() const {
+    return std::all_of(in_buffers_.begin(), in_buffers_.end(),
+                       [](TensorId tensor) { return tensor.valid(); });
+}
+
+bool ReplayRun::has_updated_buffers() const {
+    return std::equal(in_buffers_.begin(), in_buffers_.end(), model.tape.updates.begin(),
+                      [](TensorId tensor, const BufferUpdate& update) { return tensor == update.contents; });
 }
 
 std::vector<at::Tensor> ReplayRun::outputs() const {
@@ -345,7 +370,7 @@ void ReplayRun::count_back(OpId op) {
 void ReplayRun::leave_as_original() {
     const bool within = std::exchange(in_kernel_, false);
     const bool in_second_half = !plan->parts.empty() && at_ >= plan->loss_step;
-    if (in_second_half || buffers_updated_) return;
+    if (in_second_half || has_updated_buffers_of_forward()) return;
     const bool is_rerun = within && at_ < plan->steps.size() && runs_[plan->steps[at_].op()] > 1;
     for (std::size_t step = at_; step < plan->steps.size(); ++step) {
         if (!plan->steps[step].runs()) continue;
@@ -357,9 +382,10 @@ void ReplayRun::leave_as_original() {
         break;
     }
     for (const BufferUpdate& update : model.tape.updates) {
-        if (!operands.holds(update.contents) || !operands.holds(update.buffer)) continue;
+        const TensorId contents = update.of_forward.valid() ? update.of_forward : update.contents;
+        if (!operands.holds(contents) || !operands.holds(update.buffer)) continue;
         c10::Storage buffer = operands.storage(update.buffer);
-        model.device.copy(buffer, operands.storage(update.contents));
+        model.device.copy(buffer, operands.storage(contents));
     }
 }
 

@@ -95,11 +95,14 @@ class ReplayRun {
     std::vector<at::Tensor> outputs() const;
     std::vector<at::Tensor> gradients() const;
     at::Tensor gradient(int place) const;
-    /// Gives the buffers their new contents. If later steps read the old contents, swaps old and new
-    /// contents.
+    /// Gives the buffers the contents that they have at the end of the original's forward. Leaves out buffers
+    /// whose contents the schedule makes later. `before`: returns a copy of a buffer as it was before the
+    /// forward. If later steps read the old contents, they read this copy, or the memory of the new contents.
+    void update_buffers_of_forward(const std::function<c10::Storage(TensorId)>& before);
+    /// Gives the buffers the contents that they have at the end of the step.
     void update_buffers();
-    bool can_update_buffers() const;
-    bool has_updated_buffers() const { return buffers_updated_; }
+    bool has_updated_buffers_of_forward() const;
+    bool has_updated_buffers() const;
 
     /// Frees everything that the run made, and releases its inputs.
     void clear();
@@ -128,6 +131,7 @@ class ReplayRun {
   private:
     at::Tensor result(int operand) const;
     void read_values();
+    c10::Storage memory_of(TensorId buffer) const;
     void leave_as_original();
     void count_back(OpId op);
     void run_step(const Step& step);
@@ -150,8 +154,9 @@ class ReplayRun {
     ReplayOptions options_;
     std::int64_t highest_ = 0;
     std::vector<StepMeasure> measures_;
-    std::unique_ptr<Marks> marks_;  ///< time marks before each step of the schedule, if ops are timed
-    bool buffers_updated_ = false;
+    std::unique_ptr<Marks> marks_;      ///< time marks before each step of the schedule, if ops are timed
+    std::vector<TensorId> in_buffers_;  ///< for each of Tape::updates: the tensor whose contents are in the
+                                        ///< buffer; not valid before the first update
     /// The caller's storages of those buffers that got their new contents although later steps read the old
     /// contents. Until the run is cleared, operands of such a buffer refer to a storage with the old
     /// contents.

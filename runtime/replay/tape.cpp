@@ -200,7 +200,10 @@ json head_to_json(const Tape& tape) {
         if (gradient.input >= 0) item["gradients"].back()["input"] = gradient.input;
     }
     for (const BufferUpdate& update : tape.updates)
-        item["updates"].push_back({update.buffer.value, update.contents.value});
+        item["updates"].push_back(
+            update.of_forward.valid()
+                ? json{update.buffer.value, update.contents.value, update.of_forward.value}
+                : json{update.buffer.value, update.contents.value});
     if (tape.optimizer) item["optimizer"] = to_json(*tape.optimizer);
     for (const StateTensor& state : tape.states)
         item["states"].push_back({{"name", state.name},
@@ -243,8 +246,9 @@ void head_from_json(const json& item, Tape& tape) {
                                   gradient.at("operand").get<int>(), gradient.value("input", -1)});
     }
     for (const json& update : item.at("updates")) {
-        tape.updates.push_back(
-            {TensorId(update.at(0).get<std::int32_t>()), TensorId(update.at(1).get<std::int32_t>())});
+        tape.updates.push_back({TensorId(update.at(0).get<std::int32_t>()),
+                                TensorId(update.at(1).get<std::int32_t>()),
+                                update.size() > 2 ? TensorId(update.at(2).get<std::int32_t>()) : TensorId()});
     }
     if (item.contains("optimizer")) {
         Result<Optimizer> optimizer = optimizer_from_json(item["optimizer"]);
@@ -287,7 +291,8 @@ void check_indices(const Tape& tape, std::size_t tensors, std::size_t ops) {
         if (item.input < -1 || item.input >= static_cast<int>(tape.inputs.size()))
             throw std::invalid_argument("gradient of an input out of range");
     }
-    for (const BufferUpdate& item : tape.updates) tensor(item.buffer, false), tensor(item.contents, false);
+    for (const BufferUpdate& item : tape.updates)
+        tensor(item.buffer, false), tensor(item.contents, false), tensor(item.of_forward, true);
     for (const TapeOp& op : tape.ops) {
         for (const Argument& argument : op.arguments)
             for (int index : argument.operands) operand(index);

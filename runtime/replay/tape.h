@@ -122,10 +122,12 @@ struct StateTensor {
     double initial = 0;  ///< value that the tensor is filled with at first
 };
 
-/// The new contents of a buffer, which are copied to the buffer when the step ends.
+/// The new contents of a buffer, which are copied to the buffer at the end of the forward or of the step.
 struct BufferUpdate {
     TensorId buffer;
     TensorId contents;
+    TensorId of_forward = {};  ///< the contents at the end of the forward, if the backward changes the buffer
+                               ///< again, as a checkpoint in the model does
 };
 
 struct Tape {

@@ -10,6 +10,10 @@
 #include <unordered_set>
 
 #include "runtime/shapes/shape_tensor.h"
+#include "runtime/training/gradient_terms.h"
+#include "runtime/training/graph_nodes.h"
+#include "runtime/training/hand_out.h"
+#include "runtime/training/outside_gradients.h"
 #include "runtime/training/python_error.h"
 
 namespace rematlas {
@@ -58,22 +62,6 @@ class Detached {
     const std::vector<NodePointer>& nodes_;
 };
 
-template <class Visit>
-void for_each_node(const edge_list& roots, Visit&& visit) {
-    std::unordered_set<Node*> seen;
-    std::vector<Node*> open;
-    const auto add = [&](const Edge& edge) {
-        if (edge.function && seen.insert(edge.function.get()).second) open.push_back(edge.function.get());
-    };
-    for (const Edge& edge : roots) add(edge);
-    while (!open.empty()) {
-        Node* node = open.back();
-        open.pop_back();
-        if (!visit(*node)) continue;
-        for (const Edge& edge : node->next_edges()) add(edge);
-    }
-}
-
 bool is_input_node(const Node& node) {
     return dynamic_cast<const InputNode*>(&node) != nullptr;
 }
@@ -116,50 +104,6 @@ bool is_one_of(const at::Tensor& tensor, const std::vector<at::Tensor>& others) 
                        [&](const at::Tensor& other) { return other.is_same(tensor); });
 }
 
-class HandOutNode final : public Node {
-  public:
-    HandOutNode(std::shared_ptr<variable_list> gradients, std::vector<std::size_t> places, at::Tensor link,
-                bool is_last)
-        : gradients_(std::move(gradients)),
-          places_(std::move(places)),
-          link_(std::move(link)),
-          is_last_(is_last) {
-        add_input_metadata(link_);
-    }
-    std::string name() const override { return "RematlasGradients"; }
-    variable_list apply(variable_list&&) override {
-        variable_list result;
-        for (std::size_t place : places_) result.push_back(std::move((*gradients_)[place]));
-        if (!is_last_) result.push_back(link_);
-        return result;
-    }
-
-  private:
-    std::shared_ptr<variable_list> gradients_;
-    std::vector<std::size_t> places_;
-    at::Tensor link_;
-    bool is_last_;
-};
-
-/// Makes a chain of nodes that pass gradients on. The gradients of the parameters come first, from the last
-/// parameter to the first as in a plain backward. So code that waits for gradients (DistributedDataParallel)
-/// gets them in about the order of plain training. The gradients of the inputs follow. The caller must fill
-/// `gradients` before the chain runs: first the gradients of the parameters, then those of the inputs.
-Edge hand_out(const std::shared_ptr<variable_list>& gradients, const std::vector<at::Tensor>& parameters,
-              const edge_list& inputs, const at::Tensor& link) {
-    std::vector<std::size_t> places;
-    for (std::size_t i = 0; i < inputs.size(); ++i) places.push_back(parameters.size() + i);
-    NodePointer next = make_node<HandOutNode>(gradients, places, link, true);
-    for (const Edge& input : inputs) next->add_next_edge(input);
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-        NodePointer node = make_node<HandOutNode>(gradients, std::vector<std::size_t>{i}, link, false);
-        node->add_next_edge(torch::autograd::impl::gradient_edge(parameters[i]));
-        node->add_next_edge(Edge(next, 0));
-        next = std::move(node);
-    }
-    return {next, 0};
-}
-
 class ViewNode final : public Node {
   public:
     explicit ViewNode(const Edge& next) { add_next_edge(next); }
@@ -171,7 +115,7 @@ class ViewNode final : public Node {
 class CutNode final : public WeaklyKnownNode {
   public:
     using Backward = std::function<CutForward::Gradients(variable_list&&)>;
-    CutNode(std::string name, Backward backward, std::shared_ptr<variable_list> made, Edge next,
+    CutNode(std::string name, Backward backward, std::shared_ptr<GradientTerms> made, Edge next,
             at::Tensor link)
         : name_(std::move(name)),
           backward_(std::move(backward)),
@@ -185,8 +129,12 @@ class CutNode final : public WeaklyKnownNode {
         // Copies the function, because the call may lead to `pass_on`, which resets `backward_`.
         const Backward backward = backward_;
         CutForward::Gradients made = backward(std::move(gradients));
-        *made_ = std::move(made.parameters);
-        for (at::Tensor& gradient : made.inputs) made_->push_back(std::move(gradient));
+        const std::size_t parameters = made.parameters.size();
+        for (std::size_t i = 0; i < made_->size(); ++i)
+            (*made_)[i].front() =
+                std::move(i < parameters ? made.parameters[i] : made.inputs[i - parameters]);
+        std::vector<std::size_t> next(made_->size(), 1);
+        for (auto& [place, term] : made.further) (*made_)[place][next[place]++] = std::move(term);
         return {link_};
     }
     void pass_on(const edge_list& to) {
@@ -201,7 +149,7 @@ class CutNode final : public WeaklyKnownNode {
 
     std::string name_;
     Backward backward_;
-    std::shared_ptr<variable_list> made_;  ///< gradients that the chain of nodes behind this node passes on
+    std::shared_ptr<GradientTerms> made_;  ///< gradients that the chain of nodes behind this node passes on
     at::Tensor link_;
 };
 
@@ -227,7 +175,9 @@ at::Tensor autograd_link(c10::Device device) {
 
 std::vector<at::Tensor> CutForward::begin(const std::vector<at::Tensor>& inputs) {
     inputs_ = inputs;
-    for (at::Tensor& input : inputs_) {
+    aliases_.assign(inputs.size(), WeakTensor(at::Tensor().getIntrusivePtr()));
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        at::Tensor& input = inputs_[i];
         if (!input.defined() || !input.requires_grad() || !at::GradMode::is_enabled()) {
             input_edges_.emplace_back();
             input_nodes_.push_back(nullptr);
@@ -240,6 +190,7 @@ std::vector<at::Tensor> CutForward::begin(const std::vector<at::Tensor>& inputs)
                                                            /*allow_tensor_metadata_change=*/true));
         torch::autograd::impl::set_gradient_edge(
             alias, Edge(input_nodes_.back(), input_nodes_.back()->add_input_metadata(alias)));
+        aliases_[i] = WeakTensor(alias.getIntrusivePtr());
         input = std::move(alias);
     }
     return inputs_;
@@ -261,7 +212,9 @@ std::vector<int> CutForward::end(const std::vector<at::Tensor>& outputs,
 
 void CutForward::connect(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& parameters,
                          std::string name, CutNode::Backward backward) {
-    const auto made = std::make_shared<variable_list>();
+    count_uses(parameters);
+    const auto made = std::make_shared<GradientTerms>();
+    for (const int uses : uses_) made->emplace_back(std::max(1, uses));
     const at::Tensor link =
         autograd_link(cut_.empty() ? c10::Device(c10::kCPU) : outputs[cut_.front()].device());
     const NodePointer node = make_node<CutNode>(std::move(name), std::move(backward), made,
@@ -281,8 +234,58 @@ void CutForward::connect(const std::vector<at::Tensor>& outputs, const std::vect
 }
 
 void CutForward::uncut() {
-    if (const auto node = node_.lock(); node && !output_edges_.empty())
-        static_cast<CutNode&>(*node).pass_on(output_edges_);
+    const auto node = node_.lock();
+    if (!node || output_edges_.empty()) return;
+    lead_aliases_to_caller();
+    lead_nodes_to_caller();
+    static_cast<CutNode&>(*node).pass_on(output_edges_);
+}
+
+/// Makes nodes that are added for the module's inputs from now on lead to the caller's graph. A node of an
+/// input would add the terms of a gradient before it passes the gradient on.
+void CutForward::lead_aliases_to_caller() {
+    for (std::size_t i = 0; i < aliases_.size(); ++i)
+        if (const auto alias = aliases_[i].lock(); alias.defined())
+            torch::autograd::impl::set_gradient_edge(at::Tensor(alias), input_edges_[i]);
+}
+
+/// Makes the module's own graph lead to the caller's graph without the nodes of the inputs.
+void CutForward::lead_nodes_to_caller() {
+    std::unordered_map<const Node*, std::size_t> places;
+    for (std::size_t i = 0; i < input_nodes_.size(); ++i)
+        if (input_nodes_[i]) places[input_nodes_[i].get()] = i;
+    for_each_node(output_edges_, [&](Node& node) {
+        if (is_input_node(node)) return false;
+        for (Edge& edge : node.next_edges())
+            if (const auto found = places.find(edge.function.get()); found != places.end())
+                edge = input_edges_[found->second];
+        return true;
+    });
+}
+
+void CutForward::count_uses(const std::vector<at::Tensor>& parameters) {
+    uses_ = rematlas::count_uses(output_edges_, targets(parameters));
+}
+
+edge_list CutForward::targets(const std::vector<at::Tensor>& parameters) const {
+    edge_list targets;
+    for (const at::Tensor& parameter : parameters)
+        targets.push_back(torch::autograd::impl::gradient_edge(parameter));
+    for (const NodePointer& node : input_nodes_) targets.push_back(node ? Edge(node, 0) : Edge());
+    return targets;
+}
+
+const char* CutForward::why_sums_differ(const std::vector<at::Tensor>& parameters) const {
+    edge_list summed_parameters, summed_inputs;
+    for (std::size_t i = 0; i < uses_.size(); ++i) {
+        if (uses_[i] < 2) continue;
+        if (i < parameters.size())
+            summed_parameters.push_back(torch::autograd::impl::gradient_edge(parameters[i]));
+        else
+            summed_inputs.push_back(input_edges_[i - parameters.size()]);
+    }
+    if (get_gradients_before_this_sum(summed_parameters)) return summed_otherwise;
+    return get_gradients_before_this_sum(summed_inputs) ? input_summed_otherwise : nullptr;
 }
 
 bool CutForward::holds_reentrant_checkpoint() const {
@@ -336,22 +339,9 @@ bool CutForward::shares_casts() const {
     });
 }
 
-bool CutForward::uses_some_twice(const std::vector<at::Tensor>& parameters) const {
-    std::unordered_map<const Node*, int> uses;
-    for (const at::Tensor& parameter : parameters)
-        uses[torch::autograd::impl::gradient_edge(parameter).function.get()] = 0;
-    bool twice = false;
-    const auto count = [&](const edge_list& edges) {
-        for (const Edge& edge : edges)
-            if (const auto found = uses.find(edge.function.get()); found != uses.end())
-                twice = twice || ++found->second > 1;
-    };
-    count(output_edges_);
-    for_each_node(output_edges_, [&](const Node& node) {
-        if (!is_input_node(node)) count(node.next_edges());
-        return !is_input_node(node);
-    });
-    return twice;
+bool CutForward::sums_gradients(std::size_t parameters) const {
+    return std::any_of(uses_.begin(), uses_.begin() + std::min(parameters, uses_.size()),
+                       [](int uses) { return uses > 1; });
 }
 
 CutForward::Gradients CutForward::backward(const variable_list& gradients,
@@ -368,33 +358,47 @@ CutForward::Gradients CutForward::backward(const variable_list& gradients,
                      .inputs = variable_list(input_nodes_.size())};
     if (roots.empty()) return result;
 
+    if (!connected_) count_uses(parameters);
     const bool fills_grad = holds_reentrant_checkpoint();
+    const bool apart = !fills_grad && why_sums_differ(parameters);
     std::vector<PutAside> aside;
     for (const at::Tensor& parameter : parameters) aside.emplace_back(parameter);
     if (!keep_graph && !create_graph) output_edges_.clear();
+    const auto put = [&](std::size_t place, at::Tensor gradient) {
+        at::Tensor& first =
+            place < parameters.size() ? result.parameters[place] : result.inputs[place - parameters.size()];
+        if (first.defined())
+            result.further.emplace_back(place, std::move(gradient));
+        else
+            first = std::move(gradient);
+    };
+    // A second derivative leads to the caller's graph, where the terms of this derivative are added.
+    if (create_graph) lead_aliases_to_caller();
     const Detached detached(input_nodes_);
     if (fills_grad) {
         execute_nested(roots, seeds, keep_graph, create_graph, /*accumulate_grad=*/true, {});
-        for (std::size_t i = 0; i < parameters.size(); ++i) result.parameters[i] = aside[i].take();
+        for (std::size_t i = 0; i < parameters.size(); ++i) put(i, aside[i].take());
         for (std::size_t i = 0; i < input_nodes_.size(); ++i)
             if (input_nodes_[i])
-                result.inputs[i] = std::move(static_cast<InputNode&>(*input_nodes_[i]).collected);
+                put(parameters.size() + i, std::move(static_cast<InputNode&>(*input_nodes_[i]).collected));
         return result;
     }
-    edge_list targets;
-    for (const at::Tensor& parameter : parameters)
-        targets.push_back(torch::autograd::impl::gradient_edge(parameter));
-    std::vector<std::size_t> places;
-    for (std::size_t i = 0; i < input_nodes_.size(); ++i) {
-        if (!input_nodes_[i]) continue;
-        targets.emplace_back(input_nodes_[i], 0);
-        places.push_back(i);
+    if (apart) {
+        const TermsApart terms(roots, targets(parameters));
+        variable_list made =
+            execute_nested(roots, seeds, keep_graph, create_graph, /*accumulate_grad=*/false, terms.ends());
+        for (std::size_t i = 0; i < made.size(); ++i)
+            if (made[i].defined()) put(terms.target_of(i), std::move(made[i]));
+        return result;
     }
+    edge_list ends = targets(parameters);
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < ends.size(); ++i)
+        if (ends[i].function) places.push_back(i);
+    std::erase_if(ends, [](const Edge& end) { return !end.function; });
     variable_list made =
-        execute_nested(roots, seeds, keep_graph, create_graph, /*accumulate_grad=*/false, targets);
-    for (std::size_t i = 0; i < parameters.size(); ++i) result.parameters[i] = std::move(made[i]);
-    for (std::size_t i = 0; i < places.size(); ++i)
-        result.inputs[places[i]] = std::move(made[parameters.size() + i]);
+        execute_nested(roots, seeds, keep_graph, create_graph, /*accumulate_grad=*/false, ends);
+    for (std::size_t i = 0; i < made.size(); ++i) put(places[i], std::move(made[i]));
     return result;
 }
 

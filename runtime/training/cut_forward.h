@@ -15,11 +15,14 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/util/intrusive_ptr.h>
 #include <torch/csrc/autograd/edge.h>
 #include <torch/csrc/autograd/function.h>
 
+#include <cstddef>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/torch_versions/autograd_nodes.h"
@@ -47,6 +50,10 @@ class CutForward {
                          const std::vector<at::Tensor>& passed_through);
     struct Gradients {
         torch::autograd::variable_list parameters, inputs;
+        /// Further terms of these gradients, in the order in which they must be added, each with its place: a
+        /// parameter's position, or the number of parameters plus an input's position. There are none if
+        /// `parameters` and `inputs` are whole gradients.
+        std::vector<std::pair<std::size_t, at::Tensor>> further = {};
     };
     /// Makes a node called `name` in the caller's graph, and connects the outputs to it, in the order that
     /// `end` returned. The node runs `backward`, and passes the gradients that `backward` returns to the
@@ -61,7 +68,8 @@ class CutForward {
 
     /// Runs the module's own graph. `gradients` has a gradient for each output that `end` returned; a
     /// gradient may be undefined. Hooks of the parameters do not run here, because the caller's graph will
-    /// run them. Throws the exceptions of the module's own graph.
+    /// run them. Returns terms instead of whole gradients if `why_sums_differ`, unless there is a reentrant
+    /// checkpoint. Throws the exceptions of the module's own graph.
     Gradients backward(const torch::autograd::variable_list& gradients,
                        const std::vector<at::Tensor>& parameters, bool keep_graph, bool create_graph);
 
@@ -79,13 +87,25 @@ class CutForward {
     /// graph of another forward in the same region of autocast. Autograd sums the gradients of such casts
     /// before it casts them back.
     bool shares_casts() const;
-    /// Says whether the module's own graph has several edges to one of the parameters.
-    bool uses_some_twice(const std::vector<at::Tensor>& parameters) const;
+    /// Says whether the module's own graph has several edges to one of the parameters, of which there are so
+    /// many. Must be called after `connect`.
+    bool sums_gradients(std::size_t parameters) const;
+    /// Returns why whole gradients of the module would be added in another order than without Rematlas, see
+    /// `get_gradients_before_this_sum`; null if they would not. Must be called in `backward`.
+    const char* why_sums_differ(const std::vector<at::Tensor>& parameters) const;
 
   private:
+    using WeakTensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>;
+    void lead_aliases_to_caller();
+    void lead_nodes_to_caller();
+    void count_uses(const std::vector<at::Tensor>& parameters);
+    torch::autograd::edge_list targets(const std::vector<at::Tensor>& parameters) const;
+
     std::vector<at::Tensor> inputs_;          ///< tensors that the module was given, until `end`
     torch::autograd::edge_list input_edges_;  ///< edges of the caller's graph
     std::vector<NodePointer> input_nodes_;
+    std::vector<WeakTensor> aliases_;          ///< tensors that the module was given instead of inputs
+    std::vector<int> uses_;                    ///< per parameter, then per input: number of edges to it
     std::vector<int> cut_;                     ///< positions of the outputs at which the graph was cut
     torch::autograd::edge_list output_edges_;  ///< edges of the module's own graph
     WeakNode node_;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "runtime/training/outside_gradients.h"
 #include "runtime/training/python_error.h"
 
 namespace rematlas {
@@ -49,7 +50,8 @@ variable_list PlannedStep::Frame::backward(std::size_t part, variable_list&& gra
         run_original(done.error().message, false, false);
     }
     variable_list result;
-    for (int place : step_->parts_[part]) result.push_back(by_original_[place]);
+    for (int place : step_->parts_[part])
+        for (const at::Tensor& term : by_original_[place]) result.push_back(term);
     if (part + 1 == step_->parts_.size()) by_original_.clear();
     return result;
 }
@@ -87,7 +89,7 @@ variable_list PlannedStep::Frame::begin(variable_list&& gradients) {
                 "rematlas: outputs that share memory were written to between forward and backward, which "
                 "they were not when the step was recorded: their gradients would be others than the "
                 "original's; train without a plan (rematlas.remove), or write to copies");
-    step_->check_sums();
+    step_->check_casts();
     begun_ = true;
     variable_list planned(step_->differentiable_.size());
     for (std::size_t i = 0; i < gradients.size(); ++i) {
@@ -98,6 +100,7 @@ variable_list PlannedStep::Frame::begin(variable_list&& gradients) {
         else if (gradients[i].defined())
             why = "the loss uses an output that the recorded one did not";
     }
+    if (const char* differ = step_->why_sums_differ(inputs_)) why = differ;
     if (create_graph) why = "a second derivative is asked for (create_graph=True)";
     if (keep_graph && why.empty()) why = "the backward may run twice (retain_graph=True)";
     if (why.empty())
@@ -125,6 +128,7 @@ variable_list PlannedStep::Frame::take(std::size_t part, BackwardPartDone& done)
         const at::Tensor& gradient = by_place[place];
         if (gradient.defined()) note_handed_out(place, gradient);
         result.push_back(std::move(by_place[place]));
+        result.resize(result.size() + step_->terms_[place] - 1);
     }
     if (done.last && step_->takes_gradients_) tell_of_taken();
     if (step_->measured_) step_->last_peak = done.peak;
@@ -196,25 +200,38 @@ void PlannedStep::Frame::run_original(const std::string& why, bool keep_graph, b
         if (is_trained(binding)) parameters.push_back(step_->tensors_[binding]);
     CutForward::Gradients made = kept_->backward(seeds, parameters, keep, create_graph);
     if (!keep) kept_ = nullptr;
-    std::size_t next = 0;
-    by_original_.resize(step_->trained_.size());
-    for (std::size_t i = 0; i < step_->trained_.size(); ++i) {
-        const int input = step_->tape().gradients[i].input;
-        if (input >= 0)
-            by_original_[i] = made.inputs[input];
-        else if (is_trained(step_->trained_[i]))
-            by_original_[i] = made.parameters[next++];
+    take_original(std::move(made), parameters.size());
+    for (std::size_t i = 0; i < step_->trained_.size(); ++i)
         if (step_->tape().gradients[i].operand == no_operand && !step_->is_taken(i)) accumulate(i);
+}
+
+void PlannedStep::Frame::take_original(CutForward::Gradients made, std::size_t parameters) {
+    std::unordered_map<std::size_t, variable_list> further;
+    for (auto& [place, term] : made.further) further[place].push_back(std::move(term));
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < step_->trained_.size(); ++i) {
+        const int input = step_->tape().gradients[i].input, binding = step_->trained_[i];
+        variable_list terms(1);
+        if (input >= 0 || (binding >= 0 && step_->tensors_[binding].requires_grad())) {
+            const std::size_t place = input >= 0 ? parameters + static_cast<std::size_t>(input) : next;
+            terms.front() = input >= 0 ? made.inputs[input] : made.parameters[next++];
+            for (at::Tensor& term : further[place]) terms.push_back(std::move(term));
+        }
+        const std::size_t most = step_->terms_[i];
+        TORCH_CHECK(terms.size() <= most, "rematlas: ", summed_otherwise,
+                    "; train without a plan (rematlas.remove)");
+        terms.resize(most);
+        by_original_.push_back(std::move(terms));
     }
 }
 
 void PlannedStep::Frame::accumulate(std::size_t place) {
-    const at::Tensor& gradient = by_original_[place];
-    if (!gradient.defined() || step_->trained_[place] < 0) return;
+    if (step_->trained_[place] < 0) return;
     at::NoGradGuard no_grad;
     at::Tensor parameter = step_->tensors_[step_->trained_[place]];
     at::Tensor& sum = parameter.mutable_grad();
-    sum = sum.defined() ? sum.add(gradient) : gradient.clone();
+    for (const at::Tensor& term : by_original_[place])
+        if (term.defined()) sum = sum.defined() ? sum.add(term) : term.clone();
 }
 
 variable_list PlannedStep::PartNode::apply(variable_list&& gradients) {

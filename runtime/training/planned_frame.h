@@ -66,6 +66,9 @@ class PlannedStep::Frame {
 
     std::vector<at::Tensor> forward_of_original(const std::string& why, CutForward* cut);
 
+    /// Puts the gradients of the original in `by_original_`. `parameters`: those that `made` is about.
+    void take_original(CutForward::Gradients made, std::size_t parameters);
+
     /// Computes all gradients with the original, from the state in which this forward started.
     void run_original(const std::string& why, bool keep_graph, bool create_graph);
 
@@ -80,8 +83,8 @@ class PlannedStep::Frame {
     std::int64_t id_;
     bool begun_ = false;
     torch::autograd::variable_list given_;  ///< gradients of the outputs, while the original may need them
-    torch::autograd::variable_list by_original_;  ///< all gradients by position, if the original had to run;
-                                                  ///< else empty
+    /// The terms of all gradients by position, if the original had to run; else empty.
+    std::vector<torch::autograd::variable_list> by_original_;
     std::unique_ptr<CutForward> kept_;  ///< the original's own graph, while its backward may run again
     std::vector<int> kept_places_;
 };

@@ -31,6 +31,52 @@ bool seems_hooked(const at::Tensor& parameter) {
     return accumulates && !(accumulates->pre_hooks().empty() && accumulates->post_hooks().empty());
 }
 
+/// Finds the most terms that autograd may have added up to a gradient: one for each operand of the additions
+/// with which the gradient ends.
+class MostTerms {
+  public:
+    MostTerms(const Graph& graph, const Tape& tape)
+        : graph_(graph), tape_(tape), maker_(producers(graph)), known_(graph.tensors.size(), 0) {}
+
+    std::size_t of(const GradientOf& gradient) {
+        if (gradient.operand != no_operand) return of(tape_.operands[gradient.operand].tensor);
+        // The step's own optimizer may use the gradient up.
+        std::size_t most = 1;
+        for (const Binding& binding : tape_.bindings) {
+            if (gradient.input >= 0 || binding.name != gradient.parameter) continue;
+            for (const Op& op : graph_.ops) {
+                const auto& written = op.mutates;
+                if (op.phase == Phase::optimizer &&
+                    std::find(written.begin(), written.end(), binding.operand.tensor) != written.end())
+                    for (const TensorId read : op.inputs) most = std::max(most, of(read));
+            }
+        }
+        return most;
+    }
+
+  private:
+    std::size_t of(TensorId tensor) {
+        std::size_t& known = known_[tensor];
+        if (known > 0) return known;
+        known = 1;
+        const OpId op = maker_[tensor];
+        if (!op.valid()) return 1;
+        const bool adds = tape_.ops[op].name.starts_with("aten::add");
+        std::size_t sum = 0, most = 1;
+        if (adds || graph_.ops[op].phase == Phase::optimizer)
+            for (const TensorId read : graph_.ops[op].inputs) {
+                const std::size_t terms = of(read);
+                sum += terms, most = std::max(most, terms);
+            }
+        return known_[tensor] = adds ? std::max<std::size_t>(2, sum) : most;
+    }
+
+    const Graph& graph_;
+    const Tape& tape_;
+    IdVector<TensorId, OpId> maker_;
+    IdVector<TensorId, std::size_t> known_;
+};
+
 }  // namespace
 
 PlannedStep::PlannedStep(std::shared_ptr<const Graph> graph, const Schedule& schedule, Executor executor,
@@ -69,6 +115,8 @@ Result<std::shared_ptr<PlannedStep>> PlannedStep::create(std::shared_ptr<const G
         step->trained_.push_back(
             found == bound.bindings.end() ? -1 : static_cast<int>(found - bound.bindings.begin()));
     }
+    MostTerms most_terms(*step->graph_, bound);
+    for (const GradientOf& gradient : bound.gradients) step->terms_.push_back(most_terms.of(gradient));
     std::set<TensorId> updated;
     for (const Op& op : step->graph_->ops)
         if (op.phase == Phase::optimizer) {
@@ -93,17 +141,29 @@ bool PlannedStep::is_taken(std::size_t place) const {
     return takes_gradients_ && trained_[place] >= 0 && tape().gradients[place].operand == no_operand;
 }
 
-/// Throws if the gradients would be summed in another order than the original sums them. Must be called in a
-/// backward that has begun.
-void PlannedStep::check_sums() const {
-    if (!sums_gradients && !may_share_casts_) return;
+/// Returns why the gradients would be summed in another order than the original sums them; null if they would
+/// not. Must be called in a backward that has begun.
+const char* PlannedStep::why_sums_differ(const std::vector<at::Tensor>& inputs) const {
+    std::vector<at::Tensor> summed_parameters, summed_inputs;
+    for (std::size_t i = 0; i < trained_.size(); ++i) {
+        const int input = tape().gradients[i].input;
+        if (input < 0 && sums_gradients && trained_[i] >= 0)
+            summed_parameters.push_back(tensors_[trained_[i]]);
+        if (input >= 0 && terms_[i] > 1) summed_inputs.push_back(inputs[input]);
+    }
+    if (get_gradients_before_this_sum(edges_to(summed_parameters))) return summed_otherwise;
+    return get_gradients_before_this_sum(edges_to(summed_inputs)) ? input_summed_otherwise : nullptr;
+}
+
+/// Throws if the caller shares casts of parameters with the module. Must be called in a backward that has
+/// begun.
+void PlannedStep::check_casts() const {
+    if (!may_share_casts_) return;
     std::vector<at::Tensor> trained;
     for (const int binding : trained_)
         if (binding >= 0) trained.push_back(tensors_[binding]);
-    TORCH_CHECK(!sums_gradients || !get_gradients_before_this_sum(trained), "rematlas: ", summed_otherwise,
-                "; train without a plan (rematlas.remove)");
-    TORCH_CHECK(!may_share_casts_ || !get_gradients_by_casts_from_outside(trained),
-                "rematlas: ", casts_are_shared, "; or train without a plan (rematlas.remove)");
+    TORCH_CHECK(!get_gradients_by_casts_from_outside(trained), "rematlas: ", casts_are_shared,
+                "; or train without a plan (rematlas.remove)");
 }
 
 /// Returns why the step has to return gradients that it would otherwise use up itself; empty if it need not.
@@ -211,7 +271,8 @@ Result<PlannedForward> PlannedStep::forward(const std::vector<at::Tensor>& tenso
         for (int place : parts_[part]) {
             const at::Tensor& of =
                 trained_[place] >= 0 ? tensors[trained_[place]] : inputs[tape().gradients[place].input];
-            node->add_next_edge(of.requires_grad() ? torch::autograd::impl::gradient_edge(of) : Edge());
+            const Edge to = of.requires_grad() ? torch::autograd::impl::gradient_edge(of) : Edge();
+            for (std::size_t term = 0; term < terms_[place]; ++term) node->add_next_edge(to);
         }
         if (next) {
             node->add_next_edge(Edge(next, 0));

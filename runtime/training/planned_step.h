@@ -120,6 +120,7 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     std::vector<WeakNode> open_nodes_;  ///< first node of the chain of each open forward
     std::vector<int> trained_;          ///< per gradient: index of the binding of its parameter; -1 for the
                                         ///< gradient of an input
+    std::vector<std::size_t> terms_;    ///< per gradient: the most terms that the original may add up to it
     std::vector<std::vector<int>> parts_;  ///< per part of the backward: positions of its gradients
     std::vector<at::Tensor> tensors_;      ///< tensors that are bound now
     std::vector<int> updated_;             ///< bindings of the tensors that the step's own optimizer updates
@@ -141,7 +142,8 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     bool in_backward_ = false;
     bool is_guarded() const;
     bool is_taken(std::size_t place) const;
-    void check_sums() const;
+    const char* why_sums_differ(const std::vector<at::Tensor>& inputs) const;
+    void check_casts() const;
     std::string why_gradients_are_wanted(const std::function<bool()>& has_hooks) const;
     void stop_if_interrupted();
     NotEvicted not_evicted(const std::vector<at::Tensor>& read) const;

@@ -203,7 +203,7 @@ void StepRecording::end(const std::vector<at::Tensor>& outputs) {
                                                   torch::autograd::get_current_graph_task_keep_graph(),
                                                   at::GradMode::is_enabled());
                  });
-    sums_gradients_ = cut_.uses_some_twice(trained());
+    sums_gradients_ = cut_.sums_gradients(trained().size());
     recorder_.note_casts();
     alive_after_forward_ = memory_.alive_bytes();
     blocks_after_forward_ = device_.loose_blocks();
@@ -266,8 +266,7 @@ CutForward::Gradients StepRecording::record_backward(variable_list&& gradients, 
         recorder_.refuse_step(
             "the loss reaches tensors of the step by another way than the module's outputs: return them from "
             "the forward");
-    if (sums_gradients_ && get_gradients_before_this_sum(trained()))
-        recorder_.refuse_step(std::string(summed_otherwise) + ", and were in the first steps");
+    if (const char* why = cut_.why_sums_differ(trained())) recorder_.refuse_step(why);
     for (std::size_t i = 0; i < inputs_.size(); ++i)
         if (!inputs_[i].is_inference() &&
             static_cast<std::uint32_t>(inputs_[i]._version()) != input_versions_[i])

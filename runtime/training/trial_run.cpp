@@ -91,8 +91,6 @@ void TrialRun::watch_no_more() {
 }
 
 CutForward::Gradients TrialRun::backward(const variable_list& gradients) {
-    TORCH_CHECK(!step_->sums_gradients || !get_gradients_before_this_sum(trained_),
-                "rematlas: ", summed_otherwise, "; train without a plan (rematlas.remove)");
     const bool keep_graph = torch::autograd::get_current_graph_task_keep_graph();
     const bool create_graph = at::GradMode::is_enabled(), around = cut_.is_reached_around(trained_);
     const bool keep = keep_graph || around || create_graph;
@@ -104,6 +102,8 @@ CutForward::Gradients TrialRun::backward(const variable_list& gradients) {
     if (!others_ && verdict_ == Verdict::open) verdict_ = Verdict::dropped;
     if (keep && verdict_ == Verdict::open)
         verdict_ = Verdict::other_course, why_ = "the backward is of another kind";
+    if (const char* why = cut_.why_sums_differ(trained_); why && verdict_ == Verdict::open)
+        verdict_ = Verdict::other_course, why_ = why;
     std::unique_ptr<Snapshot> begun;
     {
         const NotEvicted unseen(step_->device(), tensors_, comparison);

@@ -266,8 +266,9 @@ class Status:
                 f"online eviction is in force: {eviction.evictions} evictions, reruns take"
                 f" {eviction.rerun_share:.0%} of the ops' time"
             )
-        if self.reason and self.state != "planned" and self.reason != "; ".join(self.left_alone):
-            lines.append(self.reason)
+        if self.reason and self.reason != "; ".join(self.left_alone):
+            of_others = "calls of another kind run the original: " if self.state == "planned" else ""
+            lines.append(of_others + self.reason)
         lines.extend(self.left_alone)
         if self.chunk_loss:
             lines.append(self.chunk_loss)

@@ -37,6 +37,7 @@ MODULES = [
     "traps_autocast",
     "traps_calls",
     "traps_loops",
+    "traps_sums",
 ]
 STEPS = 10
 # Traps change something after this step. By then two steps were recorded, two were compared with a plan, and
