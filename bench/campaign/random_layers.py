@@ -251,6 +251,10 @@ class Model(nn.Module):
         self.layers = sequence(self.width, choose, 0, self.images)
         self.head = nn.Linear(self.width, 10)
         self.pairs = choose.random() < 0.2
+        self.scale = nn.Parameter(torch.ones(1))
+        self.around = choose.choice(
+            ("", "", "before", "after")
+        )  # where a branch beside the layers is computed
 
     def batch(self, number, rows):
         """Returns the inputs and the classes of the batch with this number."""
@@ -259,6 +263,9 @@ class Model(nn.Module):
         return torch.randn(shape, generator=generator), torch.randint(0, 10, (rows,), generator=generator)
 
     def forward(self, x):
-        x = self.layers(x)
+        x = x * self.scale
+        first = x.cos() if self.around == "before" else None
+        out = self.layers(x)
+        x = out if not self.around else out + (x.sin() if first is None else first)
         features = x.mean((2, 3)) if self.images else x.mean(1)
         return (self.head(features), features) if self.pairs else self.head(features)

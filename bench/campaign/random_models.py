@@ -66,6 +66,7 @@ HABITS = {
     "rate": "The learning rate changes after each step.",
     "changed_weights": "The loop changes weights in place between steps.",
     "copies": "The plan may copy activations to the host.",
+    "part": "Only the layers are planned, and not what the model computes around them.",
 }
 
 
@@ -97,7 +98,7 @@ class Training:
         self.habits = set(chosen if habits is None else habits)
         self.at = choose.randint(1, STEPS - 2)  # the step of what happens once
         self.part = choose.random()  # for choosing some of the parameters or layers
-        if self.habits & {"clip", "retained", "grads_of", "zeros", "parameter_hook", "two_forwards"}:
+        if self.habits & {"clip", "retained", "grads_of", "zeros", "parameter_hook", "two_forwards", "part"}:
             self.with_updates = False  # such loops use gradients that the plan would free, or are refused
 
     def run(self, budget=None) -> "Trained":
@@ -110,8 +111,11 @@ class Training:
             options = {"optimizer": optimizer, "accumulate": self.accumulate} if self.with_updates else {}
             if "copies" in self.habits:
                 options |= {"offload": "activations", "links": "pcie4"}
-            rematlas.apply(model, budget, time_limit=0.3, **options)
+            rematlas.apply(self.planned_part(model), budget, time_limit=0.3, **options)
         return Loop(self, model, optimizer, budget is not None).run()
+
+    def planned_part(self, model):
+        return model.layers if "part" in self.habits else model
 
     def optimizer_of(self, model):
         if self.optimizer == "sgd":
@@ -131,7 +135,7 @@ class Training:
 
 
 class Trained(typing.NamedTuple):
-    model: nn.Module
+    module: nn.Module  # the module that is planned
     digests: list  # for each step: the digests of its results, and of weights, buffers and random state
     peaks: list  # for each step: the most bytes of all tensors of the process
     kept: int  # the most bytes of all tensors of the process between steps
@@ -174,8 +178,8 @@ class Loop:
             digests.append((digest_of(self.results), digest_of(state)))
             self.results = []
             if self.planned:
-                rematlas.status(self.model).wait()
-        return Trained(self.model, digests, peaks, kept)
+                rematlas.status(self.training.planned_part(self.model)).wait()
+        return Trained(self.training.planned_part(self.model), digests, peaks, kept)
 
     def between(self):
         """Does what the loop does before a step."""
@@ -311,14 +315,14 @@ def try_seed(seed, habits, counts) -> str:
         return ""
     except Exception as error:
         return f"{type(error).__name__}: {error} ({about})"
-    counts[rematlas.status(found.model).state.split()[0]] += 1
-    counts["steps by plans"] += rematlas.status(found.model).replayed
+    counts[rematlas.status(found.module).state.split()[0]] += 1
+    counts["steps by plans"] += rematlas.status(found.module).replayed
     fault = fault_of(training, plain, found, budget)
-    return f"{fault} ({rematlas.status(found.model).state}, {about})" if fault else ""
+    return f"{fault} ({rematlas.status(found.module).state}, {about})" if fault else ""
 
 
 def fault_of(training, plain, found, budget) -> str:
-    status = rematlas.status(found.model)
+    status = rematlas.status(found.module)
     for number, (ours, theirs) in enumerate(zip(found.digests, plain.digests, strict=True)):
         if ours != theirs:
             return f"step {number} differs"
@@ -341,6 +345,7 @@ def main() -> None:
     parser.add_argument("--output")
     options = parser.parse_args()
     torch.set_num_threads(1)
+    gc.freeze()  # later collections skip the objects of PyTorch
     logging.getLogger("rematlas").setLevel(logging.ERROR)
     warnings.simplefilter("ignore")
     counts, begin, seed = collections.Counter(), time.monotonic(), options.first

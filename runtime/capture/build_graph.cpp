@@ -28,6 +28,7 @@ class Builder {
         find_needed();
         number_densely();
         find_handed_out();
+        find_what_leads_to_loss();
     }
 
     CapturedStep build() {
@@ -157,6 +158,23 @@ class Builder {
         live_ = std::move(live);
     }
 
+    /// Finds the ops of the forward on whose results the outputs or the later contents of buffers depend.
+    void find_what_leads_to_loss() {
+        std::vector<std::uint8_t> live(recording_.values.size());
+        for (int operand : recording_.outputs)
+            if (operand != no_operand) live[value_of(operand)] = true;
+        for (const auto& [root, versions] : updates())
+            if (versions.of_forward >= 0) live[versions.of_forward] = true;
+        leads_to_loss_.assign(recording_.ops.size(), 0);
+        for (std::size_t i = recording_.ops.size(); i-- > 0;) {
+            const TapeOp& op = recording_.ops[i].tape;
+            for (TensorId value : op.returns) leads_to_loss_[i] |= value.valid() && live[value.index()];
+            for (const Overwrite& overwrite : op.overwrites)
+                leads_to_loss_[i] |= live[overwrite.after.index()];
+            if (leads_to_loss_[i]) for_each_value(op, [&](int value) { live[value] = true; });
+        }
+    }
+
     void number_densely() {
         tensor_of_.assign(recording_.values.size(), TensorId());
         op_of_.assign(recording_.ops.size(), OpId());
@@ -262,8 +280,8 @@ class Builder {
     }
 
     /// Orders three kinds of ops relative to the loss. Ops whose values the program reads in its forward (to
-    /// decide how to continue), and ops of the forward that only update buffers, must run before the loss.
-    /// Random ops of the backward must draw their numbers after the loss has drawn its own.
+    /// decide how to continue), and ops of the forward that update buffers, must run before the loss. Random
+    /// ops of the backward must draw their numbers after the loss has drawn its own.
     void keep_to_its_half(const RecordedOp& recorded, Op& op) {
         const bool is_loss = recorded.tape.name == output_gradients_op;
         if (is_loss) {
@@ -272,20 +290,22 @@ class Builder {
             op.outputs.push_back(after_loss_);
         } else if (after_loss_.valid()) {
             if (recorded.random) op.inputs.push_back(after_loss_);
-        } else if (const bool only_updates = updates_from_activations(recorded);
-                   only_updates || recorded.tape.guard || !recorded.tape.result_sizes.empty()) {
-            before_loss_.push_back(tensor_without_bytes((only_updates ? "update:" : "read:") + op.name));
+        } else if (const bool updates = only_updates(recorded);
+                   updates || recorded.tape.guard || !recorded.tape.result_sizes.empty()) {
+            before_loss_.push_back(tensor_without_bytes((updates ? "update:" : "read:") + op.name));
             op.outputs.push_back(before_loss_.back());
         }
     }
 
-    /// Says whether the only use of the op is that it changes a buffer, by what the step computes. (An op
-    /// that changes a buffer by constants, such as a counter, runs before all others in a training step.)
-    bool updates_from_activations(const RecordedOp& recorded) const {
+    /// Says whether the op changes a buffer by what the step computes, and the loss needs nothing else of the
+    /// op. (An op that changes a buffer by constants, such as a counter, runs before all others in a training
+    /// step.)
+    bool only_updates(const RecordedOp& recorded) const {
         const TapeOp& op = recorded.tape;
         bool reads_activations = false;
         for_each_value(op, [&](int value) { reads_activations |= !is_resident(recording_.values[value]); });
-        return reads_activations && !read_[static_cast<std::size_t>(&recorded - recording_.ops.data())] &&
+        return reads_activations &&
+               !leads_to_loss_[static_cast<std::size_t>(&recorded - recording_.ops.data())] &&
                std::any_of(op.overwrites.begin(), op.overwrites.end(),
                            [&](const Overwrite& overwrite) { return mutates(overwrite); });
     }
@@ -354,7 +374,7 @@ class Builder {
     const std::function<std::int64_t(std::int64_t)>& footprint_;
     std::map<int, Versions> versions_;  ///< by the first version of each overwritten storage
     std::set<int> mutated_;             ///< parameters and buffers that one op writes and no other op uses
-    std::vector<std::uint8_t> needed_, read_, live_;
+    std::vector<std::uint8_t> needed_, read_, live_, leads_to_loss_;
     std::vector<TensorId> tensor_of_;
     std::set<TensorId> handed_out_;
     bool has_caller_s_loss_ = false;

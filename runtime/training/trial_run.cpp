@@ -186,7 +186,8 @@ std::string TrialRun::difference_of_forward(const Forwarded& forward, const Snap
         return "another state of the random number generator";
     for (std::size_t i = 0; i < outputs_.size(); ++i)
         if (digest_of(forward.outputs[i]) != outputs_[i]) return "another output " + std::to_string(i);
-    return {};
+    const std::string buffer = replayed.different_tensor(*after_forward_);
+    return buffer.empty() ? "" : "another " + buffer + " after the forward";
 }
 
 /// Returns the gradients in the order of the plan's differentiable outputs; nullopt if the loss uses other
@@ -263,16 +264,11 @@ std::optional<TrialRun::Replay> TrialRun::replay(const variable_list& gradients,
     replay.differs = difference_of_forward(*forward, *replayed_forward);
     const auto number = forward->number;
     forward->outputs.clear();  // the executor still holds the outputs that the backward reads
-    // After the forward, the caller's loss may have drawn random numbers, and another forward may have
-    // updated the buffers. A plan that updates buffers in its backward continues with the buffers that its
-    // own forward has left.
-    if (replayed_forward->different_tensor(*after_forward_).empty()) {
-        put_back(begun);
-    } else if (begun.different_tensor(*after_forward_).empty()) {
-        if (executor.draws()) begun.restore_generator();
-    } else {
+    if (executor.moves_buffers_late() && !begun.different_tensor(*after_forward_).empty())
         return ends(Verdict::other_course, "another forward changes the buffers before the backward");
-    }
+    // After the forward, the caller's loss may have drawn random numbers, and another forward may have
+    // updated the buffers.
+    put_back(begun);
     Result<Replayed> done = executor.backward(number, std::move(given));
     if (!done) return failed(done.error());
     peak_ = done->peak;

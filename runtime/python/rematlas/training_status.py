@@ -109,6 +109,11 @@ class Status:
             if p.plan is not None and p.answer is not None and p.answer.is_solved
         ]
 
+    def _refused(self) -> list:
+        """Returns the reasons why kinds of calls are refused, each once."""
+        refused = [plan for plan in self._call_plans() if plan.state.name is StateName.REFUSED]
+        return list(dict.fromkeys(call_plan.reason for call_plan in refused))
+
     @property
     def state(self) -> str:
         """The state that is closest to "planned", among the states of all kinds of calls."""
@@ -266,9 +271,10 @@ class Status:
                 f"online eviction is in force: {eviction.evictions} evictions, reruns take"
                 f" {eviction.rerun_share:.0%} of the ops' time"
             )
-        if self.reason and self.reason != "; ".join(self.left_alone):
-            of_others = "calls of another kind run the original: " if self.state == "planned" else ""
-            lines.append(of_others + self.reason)
+        if self.state == "planned":
+            lines.extend(f"calls of another kind run the original: {reason}" for reason in self._refused())
+        elif self.reason and self.reason != "; ".join(self.left_alone):
+            lines.append(self.reason)
         lines.extend(self.left_alone)
         if self.chunk_loss:
             lines.append(self.chunk_loss)

@@ -206,6 +206,30 @@ def buffers_of_a_checkpoint_after_a_forward_without_backward():
 
 
 @trap
+def statistics_of_a_head_that_the_loss_does_not_use():
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers, self.last = blocks(3), blocks(3)
+            self.head = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.BatchNorm1d(WIDTH))
+
+        def forward(self, x):
+            x = self.layers(x)
+            return self.last(x), self.head(x)
+
+    seen = []
+
+    def body(model, batch, step):
+        out, _ = model(*batch(step)[0])
+        loss = out.square().mean()
+        seen[:] = [buffer.clone() for buffer in model.buffers()]
+        loss.backward()
+        return loss
+
+    return Trap(Model(), body=body, observe=lambda model: seen)
+
+
+@trap
 def buffer_that_nothing_reads():
     """A solver may put the op that changes the buffer anywhere; the program reads the buffer before the
     backward."""
