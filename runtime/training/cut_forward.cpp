@@ -347,6 +347,8 @@ bool CutForward::sums_gradients(std::size_t parameters) const {
 CutForward::Gradients CutForward::backward(const variable_list& gradients,
                                            const std::vector<at::Tensor>& parameters, bool keep_graph,
                                            bool create_graph) {
+    const auto is_defined = [](const at::Tensor& gradient) { return gradient.defined(); };
+    TORCH_CHECK(!is_freed_ || std::none_of(gradients.begin(), gradients.end(), is_defined), has_run_before);
     edge_list roots;
     variable_list seeds;
     for (std::size_t i = 0; i < output_edges_.size(); ++i) {
@@ -363,7 +365,11 @@ CutForward::Gradients CutForward::backward(const variable_list& gradients,
     const bool apart = !fills_grad && why_sums_differ(parameters);
     std::vector<PutAside> aside;
     for (const at::Tensor& parameter : parameters) aside.emplace_back(parameter);
-    if (!keep_graph && !create_graph) output_edges_.clear();
+    // Outputs without a gradient may get one in a backward of their own.
+    if (!keep_graph && !create_graph && roots.size() == output_edges_.size()) {
+        is_freed_ = true;
+        output_edges_.clear();
+    }
     const auto put = [&](std::size_t place, at::Tensor gradient) {
         at::Tensor& first =
             place < parameters.size() ? result.parameters[place] : result.inputs[place - parameters.size()];

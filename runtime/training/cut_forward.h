@@ -34,6 +34,10 @@ namespace rematlas {
 /// caller's thread.
 at::Tensor autograd_link(c10::Device device);
 
+inline constexpr const char* has_run_before =
+    "rematlas: this backward has run before, and its tensors are freed (specify retain_graph=True the first "
+    "time)";
+
 class CutForward {
   public:
     CutForward() = default;
@@ -68,7 +72,7 @@ class CutForward {
 
     /// Runs the module's own graph. `gradients` has a gradient for each output that `end` returned; a
     /// gradient may be undefined. Hooks of the parameters do not run here, because the caller's graph will
-    /// run them. Returns terms instead of whole gradients if `why_sums_differ`, unless there is a reentrant
+    /// run them. Outputs without a gradient may get one in a later call. Returns terms instead of whole gradients if `why_sums_differ`, unless there is a reentrant
     /// checkpoint. Throws the exceptions of the module's own graph.
     Gradients backward(const torch::autograd::variable_list& gradients,
                        const std::vector<at::Tensor>& parameters, bool keep_graph, bool create_graph);
@@ -110,6 +114,7 @@ class CutForward {
     torch::autograd::edge_list output_edges_;  ///< edges of the module's own graph
     WeakNode node_;
     bool connected_ = false;
+    bool is_freed_ = false;  ///< whether a backward has freed what the module's own graph has saved
 };
 
 }  // namespace rematlas

@@ -17,6 +17,24 @@ namespace rematlas {
 using torch::autograd::Edge;
 using torch::autograd::variable_list;
 
+namespace {
+
+/// Stands for an output whose backward has run, and has freed what the original's own graph has saved. The
+/// backward of another output may still come.
+class FreedNode final : public torch::autograd::Node {
+  public:
+    explicit FreedNode(const Edge& instead_of) {
+        input_metadata_.push_back(instead_of.function->input_metadata(instead_of.input_nr));
+    }
+    std::string name() const override { return "RematlasFreed"; }
+    variable_list apply(variable_list&& gradients) override {
+        TORCH_CHECK(!gradients[0].defined(), has_run_before);
+        return {};
+    }
+};
+
+}  // namespace
+
 /// While an object of this class lives, the step counts as being in its backward.
 class PlannedStep::InBackward {
   public:
@@ -71,9 +89,13 @@ torch::autograd::edge_list PlannedStep::Frame::kept_edges() const {
     if (!kept_) return edges;
     for (int place : step_->with_history_) {
         const auto found = std::find(kept_places_.begin(), kept_places_.end(), place);
-        edges.push_back(found == kept_places_.end()
-                            ? Edge()
-                            : kept_->output_edges()[static_cast<std::size_t>(found - kept_places_.begin())]);
+        const auto at = static_cast<std::size_t>(found - kept_places_.begin());
+        if (found == kept_places_.end())
+            edges.emplace_back();
+        else if (freed_[at])
+            edges.emplace_back(make_node<FreedNode>(kept_->output_edges()[at]), 0);
+        else
+            edges.push_back(kept_->output_edges()[at]);
     }
     return edges;
 }
@@ -82,9 +104,7 @@ variable_list PlannedStep::Frame::begin(variable_list&& gradients) {
     const bool keep_graph = torch::autograd::get_current_graph_task_keep_graph();
     const bool create_graph = at::GradMode::is_enabled();
     std::string why;
-    TORCH_CHECK(!begun_,
-                "rematlas: this backward has run before, and its tensors are freed (specify "
-                "retain_graph=True the first time)");
+    TORCH_CHECK(!begun_, has_run_before);
     TORCH_CHECK(!shared_outputs.happened(),
                 "rematlas: outputs that share memory were written to between forward and backward, which "
                 "they were not when the step was recorded: their gradients would be others than the "
@@ -199,7 +219,11 @@ void PlannedStep::Frame::run_original(const std::string& why, bool keep_graph, b
     for (int binding : step_->trained_)
         if (is_trained(binding)) parameters.push_back(step_->tensors_[binding]);
     CutForward::Gradients made = kept_->backward(seeds, parameters, keep, create_graph);
-    if (!keep) kept_ = nullptr;
+    // Outputs without a gradient may get one in a backward of their own, which runs the original's own graph.
+    const bool whole = std::all_of(seeds.begin(), seeds.end(),
+                                   [](const at::Tensor& gradient) { return gradient.defined(); });
+    if (!keep && whole) kept_ = nullptr;
+    for (const at::Tensor& gradient : seeds) freed_.push_back(!keep && gradient.defined());
     take_original(std::move(made), parameters.size());
     for (std::size_t i = 0; i < step_->trained_.size(); ++i)
         if (step_->tape().gradients[i].operand == no_operand && !step_->is_taken(i)) accumulate(i);
@@ -236,9 +260,7 @@ void PlannedStep::Frame::accumulate(std::size_t place) {
 
 variable_list PlannedStep::PartNode::apply(variable_list&& gradients) {
     if (passes_on_) return std::move(gradients);
-    TORCH_CHECK(frame_,
-                "rematlas: this backward has run before, and its tensors are freed (specify "
-                "retain_graph=True the first time)");
+    TORCH_CHECK(frame_, has_run_before);
     variable_list result = frame_->backward(part_, std::move(gradients));
     // A second backward must run the original's own graph. The edges of this node may change only after this
     // backward.

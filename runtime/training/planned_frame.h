@@ -87,6 +87,7 @@ class PlannedStep::Frame {
     std::vector<torch::autograd::variable_list> by_original_;
     std::unique_ptr<CutForward> kept_;  ///< the original's own graph, while its backward may run again
     std::vector<int> kept_places_;
+    std::vector<bool> freed_;  ///< per output in `kept_places_`: whether its backward has freed its graph
 };
 
 /// The node of a part of the backward. The nodes of one forward form a chain.

@@ -255,10 +255,20 @@ void StepRecording::measure_loss() {
     loss_.kept += std::max<std::int64_t>(0, kept) * now.slack;
 }
 
+/// Runs a backward of outputs that got no gradient in the first backward of this step.
+CutForward::Gradients StepRecording::backward_again(const variable_list& gradients, bool keep_graph,
+                                                    bool create_graph) {
+    recorder_.refuse_step(
+        "one forward has several backwards: add the losses of its outputs up, and run one backward");
+    const bool keep = keep_graph || create_graph || cut_.is_reached_around(trained());
+    return cut_.backward(gradients, trained(), keep, create_graph);
+}
+
 CutForward::Gradients StepRecording::record_backward(variable_list&& gradients, bool keep_graph,
                                                      bool create_graph) {
     if (create_graph) recorder_.refuse_step("a second derivative is asked for (create_graph=True)");
-    if (done_ || keep_graph) recorder_.refuse_step("the backward may run twice (retain_graph=True)");
+    if (done_) return backward_again(gradients, keep_graph, create_graph);
+    if (keep_graph) recorder_.refuse_step("the backward may run twice (retain_graph=True)");
     if (shared_outputs_.happened())
         recorder_.refuse_step("outputs that share memory are written to before the backward");
     const bool around = cut_.is_reached_around(trained());

@@ -111,6 +111,8 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     PythonPlaces places;
 
   private:
+    CutForward::Gradients backward_again(const torch::autograd::variable_list& gradients, bool keep_graph,
+                                         bool create_graph);
     CutForward::Gradients record_backward(torch::autograd::variable_list&& gradients, bool keep_graph,
                                           bool create_graph);
     void measure_loss();
