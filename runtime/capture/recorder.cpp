@@ -111,6 +111,7 @@ int Recorder::value_of(const at::Tensor& tensor) {
     const int value = new_value(tensor, {.kind = TensorKind::constant, .name = "constant"});
     snapshot(value, tensor);
     foreign_.insert(value);
+    outside_.add(tensor);
     return value;
 }
 

@@ -25,6 +25,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/capture/outside_tensors.h"
 #include "runtime/capture/recording.h"
 #include "runtime/device/device.h"
 #include "runtime/dispatch/mode.h"
@@ -84,6 +85,7 @@ class Recorder final : public DispatchMode {
 
     /// Returns the line that says why the step cannot be captured.
     const std::optional<std::string>& refusal() const { return refusal_; }
+    const OutsideTensors& outside() const { return outside_; }
     /// Notes why the step cannot be captured, unless a reason has been noted already. Called for reasons that
     /// are found outside the recorder.
     void refuse_step(const std::string& why);
@@ -211,6 +213,7 @@ class Recorder final : public DispatchMode {
                                                        ///< computation
     std::unordered_map<int, std::uint64_t> poisoned_;  ///< digests of the values that `poison` has filled
     std::vector<std::string> groups_;                  ///< see groups
+    OutsideTensors outside_;                           ///< the tensors of `foreign_`
     std::set<int> foreign_;                            ///< constants that no op of the step has made
     std::optional<std::uint64_t> generator_;           ///< digest of the generator's state after the last
                                                        ///< random op

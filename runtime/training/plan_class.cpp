@@ -57,7 +57,8 @@ bool have_same_form(const Graph& a, const Graph& b) {
 TorchPlan::TorchPlan(const c10::intrusive_ptr<TorchRecording>& first,
                      const c10::intrusive_ptr<TorchRecording>& second, const std::string& name)
     : device(second->device),
-      planner(or_throw(Planner::create(*first->step, *second->step, name, *second->device))) {}
+      planner(or_throw(Planner::create(*first->step, *second->step, name, *second->device))),
+      outside(OutsideTensors::of_both(first->step->outside(), second->step->outside())) {}
 
 TorchPlan::TorchPlan(const std::string& path, const std::string& device_name)
     : device(open_device_named(device_name)) {
@@ -72,7 +73,8 @@ TorchPlan::TorchPlan(const std::string& path, const std::string& device_name)
     planner = Planner::with(std::move(plan.graph), std::move(tape));
 }
 
-TorchPlan::TorchPlan(const std::string& path, const TorchPlan& recorded) : device(recorded.device) {
+TorchPlan::TorchPlan(const std::string& path, const TorchPlan& recorded)
+    : device(recorded.device), outside(recorded.outside) {
     Plan plan = or_throw(read_plan_or_schedule(path));
     TORCH_CHECK(have_same_form(plan.graph, recorded.planner->graph()),
                 "rematlas: the plan of another process is one of another step");
@@ -101,6 +103,12 @@ void TorchPlan::bind(const std::vector<std::string>& names, const std::vector<at
 std::tuple<std::vector<at::Tensor>, std::int64_t, std::string> TorchPlan::forward(
     const std::vector<at::Tensor>& tensors, const std::vector<at::Tensor>& inputs, bool arena,
     bool measured) {
+    if (outside.have_changed())
+        return {
+            {},
+            -1,
+            "a tensor that the forward reads, and that is no parameter, buffer or argument of the module, "
+            "has changed: register it in the module, or pass it"};
     Result<PlannedForward> made = step->forward(tensors, inputs, arena, measured, original_of_frames());
     if (made) return {std::move(made->outputs), made->frame, ""};
     if (made.error().kind == ErrorKind::failure) throw_as_torch_does(made.error());
@@ -272,7 +280,9 @@ void define_planning(torch::class_<TorchPlan>& plan) {
 
 /// Returns the plan of the same step by another planner.
 PlanPtr with_planner(const PlanPtr& plan, std::shared_ptr<Planner> planner) {
-    return c10::make_intrusive<TorchPlan>(plan->device, std::move(planner));
+    auto made = c10::make_intrusive<TorchPlan>(plan->device, std::move(planner));
+    made->outside = plan->outside;
+    return made;
 }
 
 /// Defines the functions that train by the schedule.
@@ -349,9 +359,11 @@ void define_plan(torch::Library& library) {
         "str[] names, Tensor[] tensors) -> __torch__.torch.classes.rematlas.Plan",
         [](const RecordingPtr& recording, const std::string& name, bool timed,
            const std::vector<std::string>& names, const Tensors& tensors) {
-            return c10::make_intrusive<TorchPlan>(
+            auto made = c10::make_intrusive<TorchPlan>(
                 recording->device, or_throw(Planner::from_shapes(*recording->step, name, *recording->device,
                                                                  timed, paired(names, tensors, 0))));
+            made->outside = OutsideTensors::of_both(recording->step->outside(), recording->step->outside());
+            return made;
         });
 }
 

@@ -30,7 +30,7 @@ struct TorchPlan : torch::CustomClassHolder {
               std::int64_t parameters, const std::string& owner, std::vector<at::Tensor> states);
     /// Runs the forward. Returns the outputs, the number of the frame, and an empty text. If the original has
     /// to run, returns no outputs, a number and the reason; the number is 0 if the program's course has
-    /// changed, and -1 if tensors do not fit the plan.
+    /// changed, and -1 if tensors do not fit the plan or `outside` has changed.
     std::tuple<std::vector<at::Tensor>, std::int64_t, std::string> forward(
         const std::vector<at::Tensor>& tensors, const std::vector<at::Tensor>& inputs, bool arena,
         bool measured);
@@ -47,6 +47,7 @@ struct TorchPlan : torch::CustomClassHolder {
     std::shared_ptr<Planner> planner;
     std::optional<Schedule> loaded;
     std::shared_ptr<PlannedStep> step;
+    OutsideTensors outside;  ///< tensors whose contents the plan has, see OutsideTensors
 };
 
 /// Returns functions that call the callbacks which Python passed to `set_callbacks`. They make Python run the

@@ -66,6 +66,7 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
 
     State state() const;
     const std::optional<std::string>& refusal() const { return recorder_.refusal(); }
+    const OutsideTensors& outside() const { return recorder_.outside(); }
     /// Says whether online eviction began or ended between forward and backward. If so, the step is refused.
     bool eviction_changed() const { return eviction_changed_; }
     /// Says whether the backward of the step ran out of memory.
