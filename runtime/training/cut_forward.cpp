@@ -288,6 +288,11 @@ const char* CutForward::why_sums_differ(const std::vector<at::Tensor>& parameter
     return get_gradients_before_this_sum(summed_inputs) ? input_summed_otherwise : nullptr;
 }
 
+void CutForward::free_rest() {
+    is_freed_ = true;
+    output_edges_.clear();
+}
+
 bool CutForward::holds_reentrant_checkpoint() const {
     bool found = false;
     for_each_node(output_edges_, [&](const Node& node) {
@@ -366,10 +371,7 @@ CutForward::Gradients CutForward::backward(const variable_list& gradients,
     std::vector<PutAside> aside;
     for (const at::Tensor& parameter : parameters) aside.emplace_back(parameter);
     // Outputs without a gradient may get one in a backward of their own.
-    if (!keep_graph && !create_graph && roots.size() == output_edges_.size()) {
-        is_freed_ = true;
-        output_edges_.clear();
-    }
+    if (!keep_graph && !create_graph && roots.size() == output_edges_.size()) free_rest();
     const auto put = [&](std::size_t place, at::Tensor gradient) {
         at::Tensor& first =
             place < parameters.size() ? result.parameters[place] : result.inputs[place - parameters.size()];

@@ -77,6 +77,9 @@ class CutForward {
     Gradients backward(const torch::autograd::variable_list& gradients,
                        const std::vector<at::Tensor>& parameters, bool keep_graph, bool create_graph);
 
+    /// Frees the module's own graph. Later gradients of outputs raise an error. Must be called after `backward`.
+    void free_rest();
+
     /// Says whether the module's own graph contains a checkpoint of the reentrant kind, which runs only in a
     /// backward that fills `.grad`.
     bool holds_reentrant_checkpoint() const;

@@ -4,6 +4,7 @@ import argparse
 import array
 import collections
 import contextvars
+import ctypes
 import dis
 import functools
 import io
@@ -12,6 +13,7 @@ import sys
 import sysconfig
 import threading
 import types
+import weakref
 
 import torch
 
@@ -19,6 +21,14 @@ from .plain_values import plain
 
 OF_GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
 STANDARD_LIBRARY = sysconfig.get_path("stdlib")
+# Objects of torch whose attributes are compared if the module's code has their names.
+OF_OTHERS = (
+    torch.nn.Module,
+    torch.optim.Optimizer,
+    torch.optim.lr_scheduler.LRScheduler,
+    torch.amp.GradScaler,
+)
+READ_BY = {"get_last_lr": "_last_lr", "get_scale": "_scale"}  # the attributes that methods of torch read
 
 
 def codes_within(code):
@@ -47,6 +57,13 @@ def globals_in(code):
 
 
 @functools.cache
+def imported_in(code):
+    """Returns the names of the Python modules that the code imports itself. Foreign modules are left out."""
+    names = {step.argval for step in steps_in(code) if step.opname == "IMPORT_NAME"}
+    return tuple(sorted(name for name in names if name not in sys.builtin_module_names))
+
+
+@functools.cache
 def is_foreign(module) -> bool:
     """Says whether the Python module with this name belongs to Python or to an installed library. Such a
     module keeps no state of a model in its classes and globals."""
@@ -56,6 +73,18 @@ def is_foreign(module) -> bool:
     if file is None:
         return module != "__main__"
     return "site-packages" in file or "dist-packages" in file or file.startswith(STANDARD_LIBRARY)
+
+
+def is_shared_memory(value) -> bool:
+    """Says whether the value is one of ctypes or of multiprocessing, which other processes may change."""
+    return type(value).__module__ == "multiprocessing.sharedctypes" or isinstance(
+        value, (ctypes._SimpleCData, ctypes.Array, ctypes.Structure)
+    )
+
+
+def state_of_shared_memory(value):
+    """Returns the bytes of a value of ctypes or of multiprocessing."""
+    return bytes(value.get_obj() if hasattr(value, "get_obj") else value)
 
 
 def watched_global(value) -> bool:
@@ -68,6 +97,8 @@ def watched_global(value) -> bool:
     if isinstance(
         value,
         (
+            *OF_OTHERS,
+            weakref.ref,
             contextvars.ContextVar,
             torch.Tensor,
             torch.Generator,
@@ -81,5 +112,5 @@ def watched_global(value) -> bool:
         return not isinstance(value, io.IOBase)
     kind = type(value).__module__
     return kind.partition(".")[0] == "numpy" or not (
-        isinstance(value, (torch.nn.Module, types.ModuleType)) or is_foreign(kind)
+        isinstance(value, types.ModuleType) or (is_foreign(kind) and not is_shared_memory(value))
     )

@@ -6,12 +6,22 @@ import sys
 from typing import NamedTuple
 
 import torch
+from torch.autograd import forward_ad
+from torch.nn.modules import module as nn_module
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 from ..compiled.memory import other_bytes
 from ..errors import message
 from ..library import ops
 from . import offloading
+
+# hooks of all modules, see torch.nn.modules.module.register_module_forward_hook
+GLOBAL_HOOKS = (
+    nn_module._global_forward_pre_hooks,
+    nn_module._global_forward_hooks,
+    nn_module._global_backward_pre_hooks,
+    nn_module._global_backward_hooks,
+)
 
 
 def current(device: str):
@@ -30,6 +40,7 @@ def current(device: str):
         torch._C._get_mem_efficient_sdp_enabled(),
         torch._C._get_math_sdp_enabled(),
         torch._C._get_mkldnn_enabled(),
+        tuple(id(hook) for hooks in GLOBAL_HOOKS for hook in hooks.values()),
     ) + (_cuda() if device == "cuda" else ())
 
 
@@ -129,6 +140,7 @@ JIT = Bystander("tracing by torch.jit", "trace the module before rematlas.apply 
 COMPILER = Bystander(
     "tracing by torch.compile or torch.export", "apply rematlas to what is not compiled or exported"
 )
+FORWARD_AD = Bystander("forward-mode differentiation (torch.autograd.forward_ad)", OUTSIDE)
 FUNCTORCH = Bystander("a transform of torch.func", OUTSIDE)
 CAPTURE = Bystander("the capture of a CUDA graph", OUTSIDE)
 CHECKPOINT = Bystander(
@@ -146,6 +158,8 @@ def bystander() -> Bystander | None:
         return JIT
     if torch.compiler.is_compiling():
         return COMPILER
+    if forward_ad._current_level >= 0:
+        return FORWARD_AD
     if torch._C._functorch.peek_interpreter_stack() is not None:
         return FUNCTORCH
     if torch._C._len_torch_dispatch_stack() > 0:

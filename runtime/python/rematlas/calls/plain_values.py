@@ -39,3 +39,9 @@ def digest_of_array(array):
         return array.shape, zlib.crc32(array)
     except (BufferError, TypeError, ValueError):  # the array is not contiguous, or holds dates
         return array.shape, zlib.crc32(array.tobytes())
+
+
+def state_of_numpy(generator):
+    if hasattr(generator, "bit_generator"):
+        return generator.bit_generator.state
+    return generator.get_state()

@@ -13,16 +13,28 @@ import io
 import itertools
 import operator
 import random
+import sys
 import types
+import weakref
 import zlib
 
 import torch
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from .call_inputs import runs_python
-from .code_names import globals_in, is_foreign, names_in, watched_global
+from .code_names import (
+    OF_OTHERS,
+    READ_BY,
+    globals_in,
+    imported_in,
+    is_foreign,
+    is_shared_memory,
+    names_in,
+    state_of_shared_memory,
+    watched_global,
+)
 from .kept_tensors import Entries, geometry_for_plans, is_any, is_container, is_kept, kept_as, tensors_in
-from .plain_values import digest_of_array, plain
+from .plain_values import digest_of_array, plain, state_of_numpy
 
 HOOKS = (
     "_backward_pre_hooks",
@@ -94,9 +106,13 @@ class Walk:
         self.buffers = []  # in the form of `parameters`
         self.read = set()  # the places in `assigned` whose tensors are among the buffers
         self.walked = set()  # functions and classes
+        self.names = set()  # the names in the code of these functions
+        self.others = []  # (path, object) of each of OF_OTHERS that is no part of the module
         with without_collections():
             for path, submodule in module.named_modules(remove_duplicate=True):
                 self.add_module(path + "." if path else "", submodule)
+            for path, other in self.others:  # grows meanwhile
+                self.add_other(path, other)
 
     def add_values(self, values_of):
         """Returns the values that the function `values_of` returns now. Each later check of the watch calls
@@ -253,8 +269,13 @@ class Walk:
             self.facts.append((path, numbers_of_tensors.setdefault(value, next(numbers))))
             if not isinstance(value, (torch.nn.Parameter, torch.nn.Buffer)) and not value.is_inference():
                 self.add_state(path, lambda: value._version)  # a plan may depend on the tensor's contents
-        elif isinstance(value, torch.nn.Module):
+        elif isinstance(value, OF_OTHERS):
             self.facts.append((path, id(value)))
+            if id(value) not in self.seen:
+                self.seen.add(id(value))
+                self.others.append((path, value))
+        elif is_shared_memory(value):
+            self.add_state(path, lambda: state_of_shared_memory(value))
         elif type(value).__module__ == "numpy" and hasattr(value, "tobytes") and not value.dtype.hasobject:
             self.add_state(path, lambda: digest_of_array(value))
         elif isinstance(value, (array.array, bytearray, memoryview)):
@@ -277,6 +298,9 @@ class Walk:
         elif type(value).__module__ == "numpy" and hasattr(value, "flat"):
             for index, item in enumerate(self.add_values(lambda: list(value.flat))):
                 self.add_value(f"{path}[{index}]", item, depth + INWARD)
+        elif isinstance(value, weakref.ref):
+            for target in self.add_values(lambda: [value()]):
+                self.add_value(f"{path}()", target, depth + INWARD)
         elif isinstance(value, functools.partial):
             self.add_value(path, (value.func, value.args, value.keywords), depth)
         elif isinstance(value, types.MethodType):
@@ -330,6 +354,25 @@ class Walk:
         if not dataclasses.is_dataclass(value):
             self.add_class(type(value))
 
+    def add_other(self, path, other):
+        """Adds those attributes of an object that is no part of the module, and of the modules in it, whose
+        names occur in the module's code. Other attributes, such as counters of steps, may change. Tensors are
+        compared by the plan itself, see OutsideTensors."""
+        parts = other.modules() if isinstance(other, torch.nn.Module) else [other]
+        wanted = self.names | {READ_BY[name] for name in self.names & READ_BY.keys()}
+        for number, part in enumerate(parts):
+            values = part.__dict__
+            names = [
+                name
+                for name, value in values.items()
+                if (name in wanted or name == "training")
+                and name not in APART
+                and not isinstance(value, torch.nn.Module)
+            ]
+            if part is not self.module and names and len(self.held) <= MOST:
+                values_of = functools.partial(lambda d, n: [d.get(name) for name in n], values, names)
+                self.add_named_values(f"{path}({number}).", names, values_of, 1)
+
     # Code.
 
     def add_function(self, path, function, depth):
@@ -338,6 +381,7 @@ class Walk:
         if function in self.walked or depth > DEEPEST or is_foreign(getattr(function, "__module__", None)):
             return
         self.walked.add(function)
+        self.names.update(names_in(function.__code__))
         self.add_closure(path, function, depth)
         self.add_value(f"{path}:defaults", function.__defaults__ or (), depth + 1)
         if function.__kwdefaults__:
@@ -351,11 +395,12 @@ class Walk:
         missing = [n for n in globals_in(function.__code__) if n not in there and not hasattr(builtins, n)]
         if missing:
             self.add_values(functools.partial(lambda g, n: [name in g for name in n], there, missing))
-        for name in names:
-            module = there[name]
-            if isinstance(module, types.ModuleType):
-                asked = [other for other in names_in(function.__code__) if other in module.__dict__]
-                self.add_entries(f"{name}.", module.__dict__, asked, depth + 1)
+        modules = [(name, there[name]) for name in names if isinstance(there[name], types.ModuleType)]
+        imported = [name for name in imported_in(function.__code__) if not is_foreign(name)]
+        modules += [(name, sys.modules[name]) for name in imported if name in sys.modules]
+        for name, module in modules:
+            asked = [other for other in names_in(function.__code__) if other in module.__dict__]
+            self.add_entries(f"{name}.", module.__dict__, asked, depth + 1)
 
     def add_closure(self, path, function, depth):
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
@@ -402,9 +447,3 @@ class Walk:
 def names_of_slots(kind) -> list:
     slots = kind.__dict__.get("__slots__", ())
     return [n for n in ([slots] if isinstance(slots, str) else slots) if n not in ("__dict__", "__weakref__")]
-
-
-def state_of_numpy(generator):
-    if hasattr(generator, "bit_generator"):
-        return getattr(generator, "bit_generator", generator).state
-    return generator.get_state()
