@@ -38,6 +38,7 @@ MODULES = [
     "traps_calls",
     "traps_loops",
     "traps_sums",
+    "traps_hidden",
 ]
 STEPS = 10
 # Traps change something after this step. By then two steps were recorded, two were compared with a plan, and

@@ -2,6 +2,7 @@
 
 import torch
 from torch import nn
+from torch.autograd import forward_ad
 from torch.utils.checkpoint import checkpoint
 
 from traps import CHANGE, DEVICE, ROWS, WIDTH, Trap, blocks, data, rows, trap
@@ -584,3 +585,83 @@ def loss_within_the_model():
         ), {}
 
     return Trap(Model(), batch, lambda output, step: output)
+
+
+class Critic(Heads):
+    """A model whose outputs share nothing."""
+
+    def forward(self, x):
+        return self.left(x), self.right(x)
+
+
+def separately(model, batch, step, first=0):
+    """Runs a backward for each output from step `first` on, and one backward for both outputs before."""
+    left, right = model(*batch(step)[0])
+    losses = left.square().mean(), right.abs().mean()
+    if step < first:
+        sum(losses).backward()
+    else:
+        for loss in losses:
+            loss.backward()
+    return torch.stack([loss.detach() for loss in losses])
+
+
+@trap
+def backward_for_each_output():
+    """Plain autograd needs no retain_graph for it, because the outputs share no ops."""
+    return Trap(Critic(), body=separately, expected="refused")
+
+
+@trap
+def backward_for_each_output_from_some_step_on():
+    return Trap(
+        Critic(),
+        body=lambda model, batch, step: separately(model, batch, step, CHANGE),
+        expected="either",
+        least_replayed=1,
+    )
+
+
+@trap
+def backward_for_an_output_that_is_detached_from_the_trunk():
+    class Model(Heads):
+        def forward(self, x):
+            h = self.trunk(x)
+            return self.left(h), self.right(h.detach())
+
+    return Trap(Model(), body=separately, expected="refused")
+
+
+@trap
+def gradients_of_each_output():
+    def body(model, batch, step):
+        left, right = model(*batch(step)[0])
+        parts = (left.square().mean(), model.left), (right.abs().mean(), model.right)
+        for loss, part in parts:
+            parameters = list(part.parameters())
+            for parameter, found in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
+                parameter.grad = found
+        return parts[0][0]
+
+    return Trap(Critic(), body=body, expected="refused")
+
+
+@trap
+def forward_mode_differentiation_in_some_steps():
+    found = []
+
+    def body(model, batch, step):
+        x = batch(step)[0][0]
+        if step <= CHANGE:
+            found[:] = []
+            loss = model(x).square().mean()
+        else:
+            with forward_ad.dual_level():
+                out = model(forward_ad.make_dual(x, torch.ones_like(x)))
+                primal, tangent = forward_ad.unpack_dual(out)
+                found[:] = [tangent.detach().clone()]
+                loss = primal.square().mean() + tangent.square().mean()
+        loss.backward()
+        return loss
+
+    return Trap(blocks(3), body=body, observe=lambda model: found, least_replayed=2)

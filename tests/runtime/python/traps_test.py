@@ -43,7 +43,9 @@ class TrapCase(unittest.TestCase):
         refusals = [str(warning.message) for warning in caught if warning.category is rematlas.RefusedWarning]
         is_refused = status.state == "refused"
         of_others = str(status).count("calls of another kind run the original")
-        self.assertEqual(len(refusals), is_refused + of_others + len(status.left_alone), f"{told}; {refusals}")
+        self.assertEqual(
+            len(refusals), is_refused + of_others + len(status.left_alone), f"{told}; {refusals}"
+        )
         if is_refused:
             self.assertTrue(status.reason)
             self.assertNotIn("infeasible", status.reason, "a budget that is no part of the trap")
