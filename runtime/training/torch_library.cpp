@@ -12,6 +12,7 @@
 #include "core/costs/builtin_profiles.h"
 #include "core/costs/link_profile.h"
 #include "core/planning/config.h"
+#include "core/planning/registry.h"
 #include "runtime/allocator/arena.h"
 #include "runtime/allocator/counting_allocator.h"
 #include "runtime/device/host_tensors.h"
@@ -211,6 +212,8 @@ void define_ops(torch::Library& library) {
     library.def("check_copies(str text) -> ()", [](const std::string& text) { copies_from(text); });
     library.def("generate_config(str type) -> str",
                 [](const std::string& type) { return or_throw(generate_config(type)); });
+    library.def("check_solver(str name) -> ()",
+                [](const std::string& name) { or_throw(make_solver(name, nullptr)); });
     library.def("check_config(str text) -> str", [](const std::string& text) {
         const Config config = or_throw(parse_config(text, "the configuration"));
         return json{{"solver", config.solver}, {"options", config.options ? *config.options : json::object()}}

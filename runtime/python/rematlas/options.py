@@ -175,9 +175,10 @@ def check_optimizer(module, given) -> None:
 def solver_of(solver, config):
     """Returns the solver's name and options. If a configuration is given (see `generate_config`), the
     solver's name in it is used."""
-    if config is None:
-        return solver, None
     try:
+        if config is None:
+            configurations.check_solver(solver)
+            return solver, None
         return configurations.checked(config)
     except RuntimeError as error:
         raise ValueError(str(error)) from None
