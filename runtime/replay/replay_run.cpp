@@ -87,6 +87,7 @@ Result<void> ReplayRun::begin(const ReplayPlan& ready, const std::vector<at::Ten
     }
     highest_ = 0;
     measures_.clear();
+    are_buffers_updated_ = false;
     in_buffers_.assign(model.tape.updates.size(), TensorId());
     std::fill(runs_.begin(), runs_.end(), 0);
     in_kernel_ = false;
@@ -282,6 +283,7 @@ c10::Storage ReplayRun::memory_of(TensorId buffer) const {
 }
 
 void ReplayRun::update_buffers_of_forward(const std::function<c10::Storage(TensorId)>& before) {
+    are_buffers_updated_ = true;
     for (std::size_t i = 0; i < model.tape.updates.size(); ++i) {
         const BufferUpdate& update = model.tape.updates[i];
         const TensorId contents = update.of_forward.valid() ? update.of_forward : update.contents;
@@ -306,6 +308,7 @@ void ReplayRun::update_buffers_of_forward(const std::function<c10::Storage(Tenso
 }
 
 void ReplayRun::update_buffers() {
+    are_buffers_updated_ = true;
     for (std::size_t i = 0; i < model.tape.updates.size(); ++i) {
         const BufferUpdate& update = model.tape.updates[i];
         if (std::exchange(in_buffers_[i], update.contents) == update.contents) continue;
@@ -370,7 +373,7 @@ void ReplayRun::count_back(OpId op) {
 void ReplayRun::leave_as_original() {
     const bool within = std::exchange(in_kernel_, false);
     const bool in_second_half = !plan->parts.empty() && at_ >= plan->loss_step;
-    if (in_second_half || has_updated_buffers_of_forward()) return;
+    if (in_second_half || are_buffers_updated_) return;
     const bool is_rerun = within && at_ < plan->steps.size() && runs_[plan->steps[at_].op()] > 1;
     for (std::size_t step = at_; step < plan->steps.size(); ++step) {
         if (!plan->steps[step].runs()) continue;

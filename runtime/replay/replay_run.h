@@ -154,7 +154,8 @@ class ReplayRun {
     ReplayOptions options_;
     std::int64_t highest_ = 0;
     std::vector<StepMeasure> measures_;
-    std::unique_ptr<Marks> marks_;      ///< time marks before each step of the schedule, if ops are timed
+    std::unique_ptr<Marks> marks_;  ///< time marks before each step of the schedule, if ops are timed
+    bool are_buffers_updated_ = false;
     std::vector<TensorId> in_buffers_;  ///< for each of Tape::updates: the tensor whose contents are in the
                                         ///< buffer; not valid before the first update
     /// The caller's storages of those buffers that got their new contents although later steps read the old

@@ -22,6 +22,7 @@ GLOBAL_HOOKS = (
     nn_module._global_backward_pre_hooks,
     nn_module._global_backward_hooks,
 )
+global_hooks_seen = {}  # keeps these hooks alive, so that no other hook gets the same id
 
 
 def current(device: str):
@@ -40,7 +41,7 @@ def current(device: str):
         torch._C._get_mem_efficient_sdp_enabled(),
         torch._C._get_math_sdp_enabled(),
         torch._C._get_mkldnn_enabled(),
-        tuple(id(hook) for hooks in GLOBAL_HOOKS for hook in hooks.values()),
+        tuple(id(global_hooks_seen.setdefault(id(h), h)) for hooks in GLOBAL_HOOKS for h in hooks.values()),
     ) + (_cuda() if device == "cuda" else ())
 
 

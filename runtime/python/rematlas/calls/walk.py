@@ -360,6 +360,7 @@ class Walk:
         compared by the plan itself, see OutsideTensors."""
         parts = other.modules() if isinstance(other, torch.nn.Module) else [other]
         wanted = self.names | {READ_BY[name] for name in self.names & READ_BY.keys()}
+        own = set(self.module.modules())
         for number, part in enumerate(parts):
             values = part.__dict__
             names = [
@@ -369,7 +370,7 @@ class Walk:
                 and name not in APART
                 and not isinstance(value, torch.nn.Module)
             ]
-            if part is not self.module and names and len(self.held) <= MOST:
+            if part not in own and names and len(self.held) <= MOST:
                 values_of = functools.partial(lambda d, n: [d.get(name) for name in n], values, names)
                 self.add_named_values(f"{path}({number}).", names, values_of, 1)
 
