@@ -198,6 +198,27 @@ def module_that_the_forward_imports():
 
 
 @trap
+def module_that_the_first_forward_imports():
+    """When the module is looked at first, nobody has imported this Python module yet."""
+    late = types.ModuleType("late_settings_of_traps")
+    late.__file__, late.FACTOR = __file__, 1.0
+    sys.modules.pop(late.__name__, None)
+
+    def read():
+        sys.modules.setdefault("late_settings_of_traps", late)  # as if it lay in a file
+        import late_settings_of_traps
+
+        return late_settings_of_traps.FACTOR
+
+    return Trap(
+        Scaled(read),
+        between=after_change(lambda model: setattr(late, "FACTOR", 0.5)),
+        expected="either",
+        least_replayed=1,
+    )
+
+
+@trap
 def name_that_the_forward_imports():
     settings.NUMBER = 1.0
 

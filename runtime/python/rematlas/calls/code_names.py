@@ -58,9 +58,8 @@ def globals_in(code):
 
 @functools.cache
 def imported_in(code):
-    """Returns the names of the Python modules that the code imports itself. Foreign modules are left out."""
-    names = {step.argval for step in steps_in(code) if step.opname == "IMPORT_NAME"}
-    return tuple(sorted(name for name in names if name not in sys.builtin_module_names))
+    """Returns the names of the Python modules that the code imports when it runs."""
+    return tuple(sorted({step.argval for step in steps_in(code) if step.opname == "IMPORT_NAME"}))
 
 
 @functools.cache

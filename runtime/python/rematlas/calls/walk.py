@@ -359,18 +359,12 @@ class Walk:
         names occur in the module's code. Other attributes, such as counters of steps, may change. Tensors are
         compared by the plan itself, see OutsideTensors."""
         parts = other.modules() if isinstance(other, torch.nn.Module) else [other]
-        wanted = self.names | {READ_BY[name] for name in self.names & READ_BY.keys()}
-        own = set(self.module.modules())
+        wanted = {"training", *self.names, *(READ_BY[name] for name in self.names & READ_BY.keys())} - APART
+        own = set(map(id, self.module.modules()))
         for number, part in enumerate(parts):
             values = part.__dict__
-            names = [
-                name
-                for name, value in values.items()
-                if (name in wanted or name == "training")
-                and name not in APART
-                and not isinstance(value, torch.nn.Module)
-            ]
-            if part not in own and names and len(self.held) <= MOST:
+            names = [name for name in values if name in wanted]
+            if id(part) not in own and names and len(self.held) <= MOST:
                 values_of = functools.partial(lambda d, n: [d.get(name) for name in n], values, names)
                 self.add_named_values(f"{path}({number}).", names, values_of, 1)
 
@@ -397,8 +391,11 @@ class Walk:
         if missing:
             self.add_values(functools.partial(lambda g, n: [name in g for name in n], there, missing))
         modules = [(name, there[name]) for name in names if isinstance(there[name], types.ModuleType)]
-        imported = [name for name in imported_in(function.__code__) if not is_foreign(name)]
-        modules += [(name, sys.modules[name]) for name in imported if name in sys.modules]
+        imported = imported_in(function.__code__)
+        if not_yet := [name for name in imported if name not in sys.modules]:
+            self.add_values(lambda: [name in sys.modules for name in not_yet])
+        imported = [name for name in imported if name in sys.modules and not is_foreign(name)]
+        modules += [(name, sys.modules[name]) for name in imported]
         for name, module in modules:
             asked = [other for other in names_in(function.__code__) if other in module.__dict__]
             self.add_entries(f"{name}.", module.__dict__, asked, depth + 1)
