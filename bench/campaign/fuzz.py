@@ -13,7 +13,6 @@ corpora. The time and the inputs in the CSV include those of earlier runs that a
 
 import argparse
 import concurrent.futures
-import csv
 import os
 import pathlib
 import re
@@ -21,6 +20,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+from rows import HEAD, earlier, write
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "fuzz" / "bin"
@@ -102,14 +103,6 @@ def keep_smallest(program, folders, corpus) -> None:
             shutil.copy(path, corpus / path.name)
 
 
-def earlier(path) -> dict:
-    """Returns the values of a CSV file that this program has written earlier, by name."""
-    if not path or not os.path.exists(path):
-        return {}
-    with open(path, newline="") as file:
-        return {row["name"]: int(row["value"]) for row in csv.DictReader(file)}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("formats", nargs="*")
@@ -127,11 +120,8 @@ def main() -> None:
                 adds_up = what in ("time", "inputs")
                 rows[f"{name}: {what}"] = value + (before.get(f"{name}: {what}", 0) if adds_up else 0)
                 print(f"{name}: {what},1,{rows[f'{name}: {what}']},{UNITS[what]}", flush=True)
-    if options.output:
-        with open(options.output, "w", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(("name", "run", "value", "unit"))
-            writer.writerows((name, 1, rows[name], UNITS[name.split(": ")[1]]) for name in sorted(rows))
+    lines = [(name, 1, rows[name], UNITS[name.split(": ")[1]]) for name in sorted(rows)]
+    write([HEAD, *lines], options.output)
 
 
 if __name__ == "__main__":

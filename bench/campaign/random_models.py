@@ -38,7 +38,7 @@ from torch.nn import functional  # noqa: E402
 import rematlas  # noqa: E402
 from random_layers import Model  # noqa: E402
 from rematlas.library import ops  # noqa: E402
-from rows import HEAD, write  # noqa: E402
+from rows import HEAD, earlier, write  # noqa: E402
 
 STEPS = 9
 HABITS = {
@@ -356,9 +356,10 @@ def main() -> None:
             counts["faults"] += 1
             print(f"seed {seed}: {fault}", file=sys.stderr, flush=True)
         seed += 1
-    rows = [HEAD, ("models", 1, seed - options.first, "")]
-    rows += [(name, 1, counts[name], "") for name in ("faults", *sorted(counts.keys() - {"faults"}))]
-    rows.append(("time", 1, round(time.monotonic() - begin), "seconds"))
+    counts["models"], counts["time"] = seed - options.first, round(time.monotonic() - begin)
+    counts.update(earlier(options.output))
+    names = ("models", "faults", *sorted(counts.keys() - {"models", "faults", "time"}), "time")
+    rows = [HEAD, *((name, 1, counts[name], "seconds" if name == "time" else "") for name in names)]
     for row in rows:
         print(",".join(map(str, row)))
     write(rows, options.output)

@@ -1,8 +1,17 @@
 """The rows of a bench, as CSV of name,run,value,unit."""
 
 import csv
+import os
 
 HEAD = ("name", "run", "value", "unit")
+
+
+def earlier(path) -> dict:
+    """Returns the values of a CSV file that was written earlier, by name; nothing if there is none."""
+    if not path or not os.path.exists(path):
+        return {}
+    with open(path, newline="") as file:
+        return {row["name"]: int(row["value"]) for row in csv.DictReader(file)}
 
 
 def write(rows, path) -> None:
