@@ -1,6 +1,5 @@
 #include "runtime/training/hand_out.h"
 
-#include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/variable.h>
 
 #include <cstddef>

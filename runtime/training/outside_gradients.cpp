@@ -1,6 +1,5 @@
 #include "runtime/training/outside_gradients.h"
 
-#include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/graph_task.h>
 #include <torch/csrc/autograd/variable.h>
 

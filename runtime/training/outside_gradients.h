@@ -3,7 +3,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <torch/csrc/autograd/edge.h>
+#include <torch/csrc/autograd/function.h>
 
 #include <vector>
 
