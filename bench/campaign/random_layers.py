@@ -80,7 +80,7 @@ class Layer(nn.Module):
         self.part = nn.ConvTranspose2d(width, width, 3, padding=1)
 
     def make_batch_norm(self, width, choose, depth):
-        self.part = nn.BatchNorm2d(width, momentum=choose.choice((0.1, 0.1, 0.1, None)))
+        self.part = nn.BatchNorm2d(width, momentum=None if choose.random() < 0.05 else 0.1)
 
     def make_group_norm(self, width, choose, depth):
         self.part = nn.GroupNorm(2, width)

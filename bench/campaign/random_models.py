@@ -81,6 +81,10 @@ def raise_if_wanted(module, given):
         raise Stop
 
 
+def halve_gradient(parameter) -> None:
+    parameter.grad.mul_(0.5)
+
+
 class Training:
     """The choices of one seed, and trainings with them."""
 
@@ -163,7 +167,7 @@ class Loop:
         if "parameter_hook" in self.habits:
             for parameter in self.model.parameters():
                 if parameter.requires_grad:
-                    parameter.register_post_accumulate_grad_hook(lambda found: found.grad.mul_(0.5))
+                    parameter.register_post_accumulate_grad_hook(halve_gradient)
 
     def run(self) -> Trained:
         digests, peaks, kept = [], [], 0
