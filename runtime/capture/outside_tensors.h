@@ -1,6 +1,6 @@
 // Tensors that a step reads although they are neither parameters, buffers nor inputs of the module, for
-// example the weights of a teacher in a list. A plan has the contents that such a tensor had when the step was
-// recorded.
+// example the weights of a teacher in a list. A plan has the contents that such a tensor had when the step
+// was recorded.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -72,12 +72,14 @@ class CutForward {
 
     /// Runs the module's own graph. `gradients` has a gradient for each output that `end` returned; a
     /// gradient may be undefined. Hooks of the parameters do not run here, because the caller's graph will
-    /// run them. Outputs without a gradient may get one in a later call. Returns terms instead of whole gradients if `why_sums_differ`, unless there is a reentrant
-    /// checkpoint. Throws the exceptions of the module's own graph.
+    /// run them. Outputs without a gradient may get one in a later call. Returns terms instead of whole
+    /// gradients if `why_sums_differ`, unless there is a reentrant checkpoint. Throws the exceptions of the
+    /// module's own graph.
     Gradients backward(const torch::autograd::variable_list& gradients,
                        const std::vector<at::Tensor>& parameters, bool keep_graph, bool create_graph);
 
-    /// Frees the module's own graph. Later gradients of outputs raise an error. Must be called after `backward`.
+    /// Frees the module's own graph. Later gradients of outputs raise an error. Must be called after
+    /// `backward`.
     void free_rest();
 
     /// Says whether the module's own graph contains a checkpoint of the reentrant kind, which runs only in a

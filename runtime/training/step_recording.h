@@ -71,8 +71,8 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     bool eviction_changed() const { return eviction_changed_; }
     /// Says whether the backward of the step ran out of memory.
     bool out_of_memory() const { return out_of_memory_; }
-    /// May only be called after the step; see Recorder::survivors. Frees what the module's own graph has saved
-    /// for outputs that got no gradient.
+    /// May only be called after the step; see Recorder::survivors. Frees what the module's own graph has
+    /// saved for outputs that got no gradient.
     std::vector<std::string> survivors() {
         cut_.free_rest();
         return recorder_.survivors();
