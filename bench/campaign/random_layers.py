@@ -252,9 +252,8 @@ class Model(nn.Module):
         self.head = nn.Linear(self.width, 10)
         self.pairs = choose.random() < 0.2
         self.scale = nn.Parameter(torch.ones(1))
-        self.around = choose.choice(
-            ("", "", "before", "after")
-        )  # where a branch beside the layers is computed
+        # when a branch beside the layers is computed; empty if there is none
+        self.around = choose.choice(("", "", "before", "after"))
 
     def batch(self, number, rows):
         """Returns the inputs and the classes of the batch with this number."""

@@ -27,6 +27,13 @@ class Scaled(nn.Module):
         return self.layers(x) * self.read()
 
 
+def scaled(read, change, **options) -> Trap:
+    """Returns a trap of a model that multiplies by the number that `read` returns, and that `change` changes
+    after some step."""
+    options = {"least_replayed": 2} | options
+    return Trap(Scaled(read), between=after_change(lambda model: change()), **options)
+
+
 class Factor(nn.Module):
     """A module elsewhere in the program."""
 
@@ -107,11 +114,10 @@ def teacher_that_is_replaced():
 @trap
 def buffer_of_another_module():
     factor = Factor()
-    return Trap(
-        Scaled(lambda: factor.scale),
-        between=after_change(lambda model: factor.scale.fill_(0.5)),
+    return scaled(
+        lambda: factor.scale,
+        lambda: factor.scale.fill_(0.5),
         expected="comparing",  # with a new plan
-        least_replayed=2,
     )
 
 
@@ -130,15 +136,9 @@ def attribute_of_another_module():
 
 @trap
 def learning_rate():
-    weight = nn.Parameter(torch.ones(1))
-    optimizer = torch.optim.SGD([weight], 1.0)
-
-    def change(model):
-        optimizer.param_groups[0]["lr"] = 0.5
-
-    return Trap(
-        Scaled(lambda: optimizer.param_groups[0]["lr"]), between=after_change(change), least_replayed=2
-    )
+    optimizer = torch.optim.SGD([nn.Parameter(torch.ones(1))], 1.0)
+    group = optimizer.param_groups[0]
+    return scaled(lambda: optimizer.param_groups[0]["lr"], lambda: group.update(lr=0.5))
 
 
 @trap
@@ -157,28 +157,19 @@ def learning_rate_of_a_schedule():
 def object_behind_a_weak_reference():
     trainer = Trainer()
     found = weakref.ref(trainer)
-
-    def change(model):
-        trainer.number = 0.5
-
-    return Trap(Scaled(lambda: found().number), between=after_change(change), least_replayed=2)
-
-
-def shared_number(shared) -> Trap:
-    def change(model):
-        shared.value = 0.5
-
-    return Trap(Scaled(lambda: shared.value), between=after_change(change), least_replayed=2)
+    return scaled(lambda: found().number, lambda: setattr(trainer, "number", 0.5))
 
 
 @trap
 def number_of_ctypes():
-    return shared_number(ctypes.c_double(1.0))
+    shared = ctypes.c_double(1.0)
+    return scaled(lambda: shared.value, lambda: setattr(shared, "value", 0.5))
 
 
 @trap
 def number_of_several_processes():
-    return shared_number(multiprocessing.Value("d", 1.0))
+    shared = multiprocessing.Value("d", 1.0)
+    return scaled(lambda: shared.value, lambda: setattr(shared, "value", 0.5))
 
 
 @trap
@@ -190,11 +181,7 @@ def module_that_the_forward_imports():
 
         return settings_of_traps.FACTOR
 
-    return Trap(
-        Scaled(read),
-        between=after_change(lambda model: setattr(settings, "FACTOR", 0.5)),
-        least_replayed=2,
-    )
+    return scaled(read, lambda: setattr(settings, "FACTOR", 0.5))
 
 
 @trap
@@ -210,12 +197,7 @@ def module_that_the_first_forward_imports():
 
         return late_settings_of_traps.FACTOR
 
-    return Trap(
-        Scaled(read),
-        between=after_change(lambda model: setattr(late, "FACTOR", 0.5)),
-        expected="either",
-        least_replayed=1,
-    )
+    return scaled(read, lambda: setattr(late, "FACTOR", 0.5), expected="either", least_replayed=1)
 
 
 @trap
@@ -227,11 +209,7 @@ def name_that_the_forward_imports():
 
         return NUMBER
 
-    return Trap(
-        Scaled(read),
-        between=after_change(lambda model: setattr(settings, "NUMBER", 0.5)),
-        least_replayed=2,
-    )
+    return scaled(read, lambda: setattr(settings, "NUMBER", 0.5))
 
 
 @trap
