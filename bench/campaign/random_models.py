@@ -19,7 +19,6 @@ import collections
 import contextlib
 import copy
 import gc
-import hashlib
 import logging
 import pathlib
 import random
@@ -36,6 +35,7 @@ from torch import nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
 import rematlas  # noqa: E402
+from digests import digest_of  # noqa: E402
 from random_layers import Model  # noqa: E402
 from rematlas.library import ops  # noqa: E402
 from rows import HEAD, earlier, write  # noqa: E402
@@ -287,14 +287,6 @@ class Loop:
         for parameter, gradient in zip(parameters, found, strict=True):
             if gradient is not None:
                 parameter.grad = gradient if parameter.grad is None else parameter.grad + gradient
-
-
-def digest_of(tensors) -> str:
-    digest = hashlib.sha256()
-    for tensor in tensors:
-        tensor = tensor.detach().contiguous()
-        digest.update(tensor.view(-1).view(torch.uint8).numpy().tobytes())
-    return digest.hexdigest()
 
 
 def try_seed(seed, habits, counts) -> str:

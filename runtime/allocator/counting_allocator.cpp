@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -54,7 +56,7 @@ constexpr std::size_t header = 64;
 struct Header {
     std::int64_t bytes;
     std::uint64_t seal;
-    bool mapped;  ///< the block has its own mapping and is not from the heap
+    void* from_heap;  ///< what malloc returned; null if the block has its own mapping
 };
 
 /// In bytes. A smaller block never gets pages of its own (see `OwnPages`).
@@ -68,23 +70,29 @@ bool gets_own_pages(std::size_t bytes, const StepMemory* step) {
             (step && step->logs()));
 }
 
-/// Takes a block from the system. Returns null if there is no memory.
-void* new_block(std::size_t bytes, bool mapped) {
-    void* block = nullptr;
-    if (bytes > SIZE_MAX / 2) return nullptr;
-    if (mapped) {
-        block = mmap(nullptr, bytes + header, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-        return block == MAP_FAILED ? nullptr : block;
-    }
-    return posix_memalign(&block, header, bytes + header) == 0 ? block : nullptr;
+/// Takes a block of the heap, aligned to the size of the header. Returns null if there is no memory.
+/// posix_memalign would fragment the heap: it asks for more than it keeps, so a freed block would be too small
+/// for the next tensor of the same size.
+Header* block_of_heap(std::size_t bytes) {
+    std::size_t room = bytes + header + (header - alignof(std::max_align_t));
+    void* const start = std::malloc(room);
+    void* aligned = start;
+    if (!start || !std::align(header, bytes + header, aligned, room)) return nullptr;
+    return new (aligned) Header{.from_heap = start};
+}
+
+/// Takes a block with its own mapping. Returns null if there is no memory.
+Header* mapped_block(std::size_t bytes) {
+    void* const start = mmap(nullptr, bytes + header, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    return start == MAP_FAILED ? nullptr : new (start) Header{};
 }
 
 void free_block(Header* block) {
-    if (block->mapped) {
-        munmap(block, static_cast<std::size_t>(block->bytes) + header);
+    if (block->from_heap) {
+        std::free(block->from_heap);
     } else {
-        std::free(block);
+        munmap(block, static_cast<std::size_t>(block->bytes) + header);
     }
 }
 
@@ -156,13 +164,15 @@ class Allocator final : public c10::Allocator {
             c10::profiledCPUMemoryReporter().New(planned, bytes);
             return {planned, planned, &release, cpu};
         }
-        const bool mapped = gets_own_pages(bytes, step);
-        void* block = new_block(bytes, mapped);
+        Header* block = nullptr;
+        if (bytes <= SIZE_MAX / 2)
+            block = gets_own_pages(bytes, step) ? mapped_block(bytes) : block_of_heap(bytes);
         TORCH_CHECK(block, "out of host memory: ", bytes, " bytes more are needed");
-        *static_cast<Header*>(block) = {static_cast<std::int64_t>(bytes), seal_of(block), mapped};
+        block->bytes = static_cast<std::int64_t>(bytes);
+        block->seal = seal_of(block);
         count(static_cast<std::int64_t>(bytes));
         from_system.fetch_add(1, std::memory_order_relaxed);
-        char* data = static_cast<char*>(block) + header;
+        char* data = reinterpret_cast<char*>(block) + header;
         if (step) step->served(data, bytes);
         c10::profiledCPUMemoryReporter().New(data, bytes);
         return {data, data, &release, cpu};

@@ -90,6 +90,12 @@ bool makes_views(const c10::FunctionSchema& schema) {
     });
 }
 
+bool changes_only_geometry(const c10::OperatorHandle& op) {
+    static constexpr std::array<std::string_view, 3> take_memory{"aten::set_", "aten::resize_",
+                                                                 "aten::resize_as_"};
+    return op.hasTag(at::Tag::inplace_view) && !contains(take_memory, op.schema().name());
+}
+
 bool makes_uninitialized(const std::string& name) {
     static constexpr std::array<std::string_view, 5> names{"aten::empty", "aten::empty_like",
                                                            "aten::empty_strided", "aten::new_empty",

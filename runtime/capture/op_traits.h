@@ -1,6 +1,7 @@
 // Facts about ATen operators that their schemas do not contain.
 #pragma once
 
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/function_schema.h>
 #include <ATen/core/stack.h>
 #include <c10/core/Storage.h>
@@ -36,6 +37,10 @@ bool overwrites_everything(const std::string& name, const std::string& overload)
 
 /// Returns true for ops that return nothing but views of their arguments. Such ops do not read contents.
 bool makes_views(const c10::FunctionSchema& schema);
+
+/// Returns true for ops such as transpose_, which change sizes and strides of their first argument in place,
+/// and neither its contents nor its memory.
+bool changes_only_geometry(const c10::OperatorHandle& op);
 
 /// Returns true for aten::empty and similar operators.
 bool makes_uninitialized(const std::string& name);

@@ -57,6 +57,7 @@ Recorder::Recorder(const std::vector<NamedTensor>& tensors, const std::vector<at
 void Recorder::add_inputs(const std::vector<at::Tensor>& inputs, const std::vector<InputSpec>& specs) {
     const auto parts = parts_of(inputs);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
+        given_.insert(inputs[i].unsafeGetTensorImpl());
         if (!is_known(inputs[i])) {
             const int value = resident(inputs[i], TensorKind::input, "input" + std::to_string(i));
             if (options_.in_process) {
@@ -83,6 +84,7 @@ int Recorder::new_value(const at::Tensor& tensor, RecordedValue value) {
 }
 
 int Recorder::resident(const at::Tensor& tensor, TensorKind kind, const std::string& name) {
+    given_.insert(tensor.unsafeGetTensorImpl());
     if (is_known(tensor)) return value_of(tensor);
     return new_value(tensor, {.kind = kind, .name = name, .depends_on_data = true});
 }

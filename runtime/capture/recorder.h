@@ -162,6 +162,7 @@ class Recorder final : public DispatchMode {
     bool is_moved(std::uint64_t now);
     void poison(const at::Tensor& tensor);
     void refuse_foreign_writes(const RecordedOp& record, const std::vector<Use>& uses);
+    void refuse_foreign_geometry(const RecordedOp& record, const Use& changed);
     const Place* place_of(const at::Tensor& tensor) const;
     void observe(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
     void take_casts(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
@@ -215,6 +216,7 @@ class Recorder final : public DispatchMode {
     std::vector<std::string> groups_;                  ///< see groups
     OutsideTensors outside_;                           ///< the tensors of `foreign_`
     std::set<int> foreign_;                            ///< constants that no op of the step has made
+    std::set<const c10::TensorImpl*> given_;           ///< parameters, buffers and inputs
     std::optional<std::uint64_t> generator_;           ///< digest of the generator's state after the last
                                                        ///< random op
     bool generator_was_moved_ = false, draws_ = false;

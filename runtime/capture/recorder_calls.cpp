@@ -64,9 +64,9 @@ std::vector<Recorder::Use> Recorder::uses_of(const c10::OperatorHandle& op, cons
             refuse(record.tape.name, "draws from a generator of its own: leave generator= out");
         if (ignores_contents(record.tape.name, i, stack, base)) continue;
         const HiddenWrite hidden = hidden_write(record.tape.name, i, stack, base);
-        const bool written = hidden != HiddenWrite::none ||
-                             (i == 0 && writes_to_first_argument(record.tape.name)) ||
-                             (arguments[i].alias_info() && arguments[i].alias_info()->isWrite());
+        const bool written =
+            hidden != HiddenWrite::none || (i == 0 && writes_to_first_argument(record.tape.name)) ||
+            (arguments[i].alias_info() && arguments[i].alias_info()->isWrite() && !changes_only_geometry(op));
         for_each_tensor(stack[base + i], [&](const at::Tensor& tensor) {
             if (!tensor.defined()) return;
             if (!tensor.has_storage())
@@ -284,6 +284,15 @@ void Recorder::refuse_foreign_writes(const RecordedOp& record, const std::vector
     }
 }
 
+/// Refuses an op that changes the geometry of a tensor of the program, because a plan would not change it.
+void Recorder::refuse_foreign_geometry(const RecordedOp& record, const Use& changed) {
+    if (given_.contains(changed.tensor.unsafeGetTensorImpl()) || foreign_.contains(changed.value))
+        refuse(record.tape.name,
+               "changes the shape or the strides of a tensor that is not the step's: use the form of the op "
+               "that "
+               "returns a view, without the underscore");
+}
+
 /// Refuses the step if anything other than its random ops has moved the generator since the last random op.
 void Recorder::follow_generator(const Call& call) {
     if (!options_.in_process || !call.generator || call.again) return;
@@ -306,9 +315,11 @@ void Recorder::before_kernel(const c10::OperatorHandle& op, const torch::jit::St
     record.phase = phase_;
     record.random = op.hasTag(at::Tag::nondeterministic_seeded);
     call.uses = uses_of(op, stack, record);
-    if (!makes_views(schema)) settle_uninitialized(record, call.uses);
+    const bool only_looks = makes_views(schema) || changes_only_geometry(op);
+    if (!only_looks) settle_uninitialized(record, call.uses);
     refuse_unreplayable(op, record, call.uses);
     if (options_.in_process) refuse_foreign_writes(record, call.uses);
+    if (options_.in_process && changes_only_geometry(op)) refuse_foreign_geometry(record, call.uses.front());
     const std::size_t base = stack.size() - schema.arguments().size();
     for (std::size_t i = 0; i < schema.arguments().size(); ++i) {
         record.tape.arguments.push_back(
@@ -317,8 +328,7 @@ void Recorder::before_kernel(const c10::OperatorHandle& op, const torch::jit::St
     name_group(record);
     if (record.random && (options_.in_process || !options_.run_kernel))
         call.generator = device_.generator_state();
-    if (options_.in_process && !makes_views(schema) && !makes_uninitialized(record.tape.name))
-        recognize(call);
+    if (options_.in_process && !only_looks && !makes_uninitialized(record.tape.name)) recognize(call);
 }
 
 void Recorder::run(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {

@@ -40,6 +40,10 @@ Result<Model> read_model(const std::filesystem::path& path,
             return Error{
                 path.string() +
                 ": not an exported program (torch.export.save): it is empty, damaged, or something else"};
+        if (path.extension() == ".py")
+            return Error{path.string() +
+                         ": Python source is no saved model: name a function of it instead, as in " +
+                         path.stem().string() + ":function"};
         return Error{path.string() + ": not a TorchScript file: " + why};
     };
     try {

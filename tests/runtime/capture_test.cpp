@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -216,6 +218,11 @@ TEST(Capture, ErrorsAreOneLine) {
     const Result<Graph> other = capture(model_path("mlp_scripted").replace_extension(".json"), {}, cpu());
     ASSERT_FALSE(other);
     EXPECT_THAT(other.error().message, HasSubstr("not a TorchScript file"));
+    const std::filesystem::path source = std::filesystem::path(::testing::TempDir()) / "nets.py";
+    std::ofstream(source) << "def net(): ...\n";
+    const Result<Graph> of_source = capture(source, {}, cpu());
+    ASSERT_FALSE(of_source);
+    EXPECT_THAT(of_source.error().message, HasSubstr("name a function of it instead, as in nets:function"));
 }
 
 }  // namespace

@@ -5,8 +5,10 @@
 #include <c10/core/CPUAllocator.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstring>
 #include <thread>
+#include <vector>
 
 #include "core/schedule/run_sequence.h"
 #include "runtime/allocator/counting_allocator.h"
@@ -251,6 +253,22 @@ TEST(StepMemory, RawRequestsAreServedToo) {
     step();
     step();
     EXPECT_EQ(memory.report().system_allocations, 0);
+}
+
+/// The heap must not fragment: eviction frees and makes tensors of a few sizes again and again, between
+/// tensors that live long.
+TEST(CountingAllocator, AFreedBlockServesTheNextTensorOfItsSize) {
+    std::vector<c10::DataPtr> kept;
+    for (const std::size_t bytes : {2000, 100'000, 8 << 20}) {
+        c10::DataPtr block = allocate(bytes);
+        kept.push_back(allocate(64));
+        const void* const place = block.get();
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(place) % 64, 0);
+        block.clear();
+        block = allocate(bytes);
+        EXPECT_EQ(block.get(), place) << bytes;
+        kept.push_back(std::move(block));
+    }
 }
 
 /// A captured model with its state and an executor.

@@ -7,6 +7,7 @@ import logging
 import unittest
 import warnings
 
+import numpy
 import torch
 from torch import nn
 
@@ -368,8 +369,19 @@ class KindsOfCalls(GateCase):
                     budget, lambda step: ({"x": {"inner": [rows(), None]}, "id": step}, {"scale": 0.9**step})
                 )
                 self.assertIn("['id'] of positional argument 1 and argument 'scale' is another number", said)
-                self.assertIn("give a number as a tensor", said)
+                self.assertIn("give a number or an array as a tensor", said)
                 self.assertNotIn("larger number of shapes", said)
+
+    def test_arrays_that_change_are_named_and_of_many_values_only_the_first(self):
+        array = "['id'] of positional argument 1 is another number in each"
+        said = self.reason_of_many(
+            "80%", lambda step: ({"x": {"inner": [rows()]}, "id": numpy.full(3, step)}, {})
+        )
+        self.assertIn(array, said)
+        said = self.reason_of_many(
+            "80%", lambda step: ({"x": {"inner": [rows()]}, "id": [step + place for place in range(64)]}, {})
+        )
+        self.assertIn("['id'][2] of positional argument 1 and 61 others is another number in each", said)
 
     def test_texts_that_change_are_named(self):
         said = self.reason_of_many("80%", lambda step: ({"x": {"inner": [rows()]}}, {"name": f"step {step}"}))

@@ -377,3 +377,60 @@ def scripted_submodule():
             return self.part(self.layers(x))
 
     return Trap(Model(), expected="either", least_replayed=1)
+
+
+class ChangingShapes(nn.Module):
+    """A layer that changes the shape and the strides of its results in place."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = blocks()
+
+    def forward(self, x):
+        y = self.layers(x)[None, :, None].sigmoid() * 3
+        y.squeeze_((0, 2))
+        y = y.tanh() * 3
+        y.unsqueeze_(0).transpose_(1, 2)
+        return (y.sin() * 3).swapaxes_(0, 1)
+
+
+@trap
+def shape_changed_in_place():
+    """Results of ops change their shape and strides in place. Such an op computes nothing, and must find the
+    shape of before when a step runs again."""
+
+    return Trap(
+        nn.Sequential(ChangingShapes(), nn.Flatten(), blocks()),
+        lambda step: ((data(step, WIDTH, WIDTH),), {}),
+    )
+
+
+@trap
+def shape_of_the_input_changed_in_place():
+    """The forward changes the shape of the caller's tensor, which the plan would not do."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = blocks()
+
+        def forward(self, x):
+            return self.layers(x.squeeze_(0))
+
+    return Trap(Model(), lambda step: ((data(step, 1, ROWS, WIDTH),), {}), expected="refused")
+
+
+@trap
+def shape_of_a_buffer_changed_in_place():
+    """The forward transposes a buffer in place, so it has another shape in each step."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = blocks()
+            self.register_buffer("table", data(0, WIDTH, WIDTH))
+
+        def forward(self, x):
+            return self.layers(x @ self.table.t_())
+
+    return Trap(Model(), expected="refused", observe=lambda model: model.table.stride())

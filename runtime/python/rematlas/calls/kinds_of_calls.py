@@ -1,5 +1,7 @@
 """Finds out why a program makes many kinds of calls, and what the user can do about it."""
 
+import numbers
+import pickle
 import typing
 
 import torch
@@ -8,8 +10,11 @@ from . import structure
 from .plain_values import plain
 
 DEEPEST = 8  # the most levels of nested containers
-NUMBERS = (int, float, complex)
-AS_TENSOR = "give a number as a tensor, which is an input, or leave it out where the forward does not use it"
+MOST_NAMES = 4  # the most arguments that a message names
+AS_TENSOR = (
+    "give a number or an array as a tensor, which is an input, or leave it out where the forward does not"
+    " use it"
+)
 LEFT_OUT = "leave a value out of the call where the forward does not use it"
 MORE = "give rematlas.apply a larger number of shapes"
 PADDED = f"pad inputs to a few shapes, or {MORE}"
@@ -18,6 +23,11 @@ PADDED = f"pad inputs to a few shapes, or {MORE}"
 class Variety(typing.NamedTuple):
     what: str  # the arguments that differ from call to call, as text
     advice: str
+
+
+class Value(typing.NamedTuple):
+    key: object  # equal for equal values
+    is_number: bool  # whether the value is a number or an array of numbers
 
 
 def variety(key, others, count) -> Variety:
@@ -43,19 +53,21 @@ def variety(key, others, count) -> Variety:
 
 
 def told(names, what) -> str:
+    if len(names) > MOST_NAMES:
+        names = [", ".join(names[: MOST_NAMES - 1]), f"{len(names) - MOST_NAMES + 1} others"]
     return f"{' and '.join(names)} is another {what} in each"
 
 
 def values_that_vary(template, others, count) -> list:
-    """Returns (name, whether it is a number) of each plain value among the arguments that varies: it has more
-    than `count` different values in `template` and the templates `others`."""
+    """Returns (name, whether it is a number) of each value among the arguments that varies: it has more than
+    `count` different values in `template` and the templates `others`."""
     own = values_in(template)
     of_others = [values for values in map(values_in, others) if values.keys() == own.keys()]
     found = []
     for name, value in own.items():
-        distinct = {plain(one) for one in (value, *(values[name] for values in of_others))}
+        distinct = {value.key, *(values[name].key for values in of_others)}
         if len(distinct) > count:
-            found.append((name, type(value) in NUMBERS))
+            found.append((name, value.is_number))
     return found
 
 
@@ -69,7 +81,7 @@ def inputs_that_vary(geometry, others, count) -> list:
 
 
 def values_in(template) -> dict:
-    """Returns the plain values (numbers, texts and the like) among the arguments, by their descriptions.
+    """Returns the values among the arguments (numbers, arrays, texts and the like) by their descriptions.
     `template`: see structure.py."""
     try:
         args, kwargs = structure.arguments(template)
@@ -84,8 +96,10 @@ def values_in(template) -> dict:
 
 
 def add_values(found, argument, path, value, depth) -> None:
+    """Adds the Value of `value`, or of each item or attribute if `value` has such parts."""
+    name = f"{path} of {argument}" if path else argument
     if type(value) in structure.PLAIN:
-        found[f"{path} of {argument}" if path else argument] = value
+        found[name] = Value(plain(value), is_number(value))
     elif isinstance(value, structure.Placeholder) or depth > DEEPEST:
         return
     elif isinstance(value, dict):
@@ -94,6 +108,12 @@ def add_values(found, argument, path, value, depth) -> None:
     elif isinstance(value, (list, tuple)):
         for place, item in enumerate(value):
             add_values(found, argument, f"{path}[{place}]", item, depth + 1)
+    elif hasattr(value, "__dict__"):
+        for attribute, item in vars(value).items():
+            add_values(found, argument, f"{path}.{attribute}", item, depth + 1)
     else:
-        for name, item in getattr(value, "__dict__", {}).items():
-            add_values(found, argument, f"{path}.{name}", item, depth + 1)
+        found[name] = Value(pickle.dumps(value), is_number(value) or hasattr(value, "__array__"))
+
+
+def is_number(value) -> bool:
+    return isinstance(value, numbers.Number) and not isinstance(value, bool)

@@ -23,7 +23,12 @@ def add(commands) -> None:
         "python -m rematlas capture nets:step --device meta --device-profile h100 --mesh fsdp=8,tp=2",
     )
     add_function(parser)
-    parser.add_argument("-o", "--output", metavar="x.graph.json", help="the graph file to write")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="x.graph.json",
+        help="the graph file to write; by default the name of the model with .graph.json",
+    )
     add_optimizer(parser)
     parser.add_argument(
         "--device",

@@ -122,9 +122,11 @@ class CallPlan:
             elif self.state.is_busy():
                 time.sleep(0.02)
             self.settle()  # this may start a new solve
-        if end is None:
-            for ending in self.endings.values():
+        for ending in list(self.endings.values()):
+            if end is None:
                 ending.plan.wait()
+            while ending.plan.busy() and time.monotonic() < end:
+                time.sleep(0.02)
 
     @property
     def endings(self) -> dict:
