@@ -2,20 +2,23 @@
 """Trains models around the ops and modules for which torch has samples, under Rematlas and without it: CSV of
 name,run,value,unit.
 
-    torch_samples.py [--only TEXT] [--dtypes float32,bfloat16] [--samples N] [--reasons] [--output FILE]
+    torch_samples.py [--only TEXT] [--dtypes float32,bfloat16] [--samples N] [--evict] [--reasons]
+                     [--output FILE]
 
 The samples are those of torch's own tests (torch.testing: OpInfo and ModuleInfo). A model calls an op or a
 module twice, on samples that are multiplied by parameters. Ops are called as a function, as a method and in
 place; modules run in training mode and in evaluation mode. The training under Rematlas must give the outputs,
 gradients, weights, buffers and random states of plain training, bit by bit. What differs, and every error
 that plain training does not raise, is a fault, and is one line on standard error. `--only` chooses the ops
-and modules whose names contain the text. `--reasons` prints why models are refused.
+and modules whose names contain the text. `--evict` trains under online eviction instead of plans. `--reasons`
+prints why models are refused.
 
 REMATLAS_PROGRAMS names the folder of the programs.
 """
 
 import argparse
 import collections
+import contextlib
 import copy
 import gc
 import itertools
@@ -37,9 +40,15 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten  # noq
 
 import rematlas  # noqa: E402
 from digests import digest_of  # noqa: E402
+from rematlas.library import ops  # noqa: E402
 from rows import HEAD, write  # noqa: E402
 
 STEPS = 7
+EVICTED_SHARES = (
+    0.6,
+    0.8,
+    0.95,
+)  # of the bytes that a step takes; the least one that eviction keeps is tried
 BUDGETS = ("70%", "100%")  # the second is tried if no plan keeps the first
 
 
@@ -105,49 +114,47 @@ def cases_of_modules(dtype, count):
 class Trained(typing.NamedTuple):
     module: nn.Module
     digests: list  # of each step
+    kept: int  # the bytes of all tensors before the steps
+    peak: int  # the most bytes of all tensors
 
 
-def train(case, budget=None) -> Trained:
-    """Trains a copy of the model with SGD."""
+def train(case, budget=None, around=contextlib.nullcontext) -> Trained:
+    """Trains a copy of the model with SGD. `around`: returns a context for a step of the model."""
     model = copy.deepcopy(case.model)
     optimizer = torch.optim.SGD(model.parameters(), 1e-3)
     if budget is not None:
         rematlas.apply(model, budget, time_limit=0.1)
-    digests = []
+    digests, kept = [], ops.counted_bytes()
+    ops.reset_counted_peak()
     for step in range(STEPS):
         torch.manual_seed(step)
         leaves = [leaf.clone() if isinstance(leaf, torch.Tensor) else leaf for leaf in case.inputs[0]]
-        out = model(leaves, case.inputs[1])
-        loss = sum(torch.view_as_real(one).sum() if one.is_complex() else one.sum() for one in out)
-        loss.float().backward()
+        with around(model):
+            out = model(leaves, case.inputs[1])
+            loss = sum(torch.view_as_real(one).sum() if one.is_complex() else one.sum() for one in out)
+            loss.float().backward()
         state = [p.grad for p in model.parameters() if p.grad is not None]
         optimizer.step()
         digests.append(digest_of([*out, *state, *model.state_dict().values(), torch.get_rng_state()]))
         optimizer.zero_grad()
         if budget is not None:
             rematlas.status(model).wait()
-    return Trained(model, digests)
+    return Trained(model, digests, kept, ops.counted_peak_bytes())
 
 
-def try_case(case, counts, show_reasons) -> str:
-    """Trains with and without Rematlas. Returns the fault; empty if there is none."""
-    try:
-        plain = train(case).digests
-    except Exception:  # for example, the op has no derivative
-        counts["not possible"] += 1
-        return ""
-    if train(case).digests != plain:
-        counts["not repeatable"] += 1
-        return ""
+def difference(found, plain) -> str:
+    """Says which steps differ; empty if none does."""
+    different = [step for step, pair in enumerate(zip(found.digests, plain.digests)) if pair[0] != pair[1]]
+    return f"steps {different} differ" if different else ""
+
+
+def fault_under_plans(case, plain, counts, show_reasons) -> str:
     for budget in BUDGETS:
-        try:
-            module, digests = train(case, budget)
-        except Exception as error:
-            return f"{type(error).__name__}: {error}"
-        status = rematlas.status(module)
-        if digests != plain:
-            different = [step for step, pair in enumerate(zip(digests, plain)) if pair[0] != pair[1]]
-            return f"steps {different} differ ({status.state}, {budget})"
+        found = train(case, budget)
+        status = rematlas.status(found.module)
+        fault = difference(found, plain)
+        if fault:
+            return f"{fault} ({status.state}, {budget})"
         if status.state == "planned":
             counts["steps by plans"] += status.replayed
             break
@@ -157,11 +164,59 @@ def try_case(case, counts, show_reasons) -> str:
     return ""
 
 
+class Evicting:
+    """Contexts of online eviction, which count the evictions."""
+
+    def __init__(self, budget):
+        self.budget = budget
+        self.evictions = 0
+
+    @contextlib.contextmanager
+    def step(self, model):
+        with rematlas.evict(model, self.budget) as eviction:
+            yield
+            self.evictions += eviction.status().evictions
+
+
+def fault_under_eviction(case, plain, counts) -> str:
+    for share in EVICTED_SHARES:
+        evicting = Evicting(plain.kept + int(share * (plain.peak - plain.kept)))
+        try:
+            found = train(case, around=evicting.step)
+        except torch.OutOfMemoryError:
+            continue
+        counts["steps under eviction"] += STEPS
+        counts["evictions"] += evicting.evictions
+        fault = difference(found, plain)
+        return f"{fault} (eviction within {share:.0%})" if fault else ""
+    counts["out of memory"] += 1
+    return ""
+
+
+def try_case(case, counts, options) -> str:
+    """Trains with and without Rematlas. Returns the fault; empty if there is none."""
+    try:
+        plain = train(case)
+    except Exception:  # for example, the op has no derivative
+        counts["not possible"] += 1
+        return ""
+    if difference(train(case), plain):
+        counts["not repeatable"] += 1
+        return ""
+    try:
+        if options.evict:
+            return fault_under_eviction(case, plain, counts)
+        return fault_under_plans(case, plain, counts, options.reasons)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", default="")
     parser.add_argument("--dtypes", default="float32")
     parser.add_argument("--samples", type=int, default=3)
+    parser.add_argument("--evict", action="store_true")
     parser.add_argument("--reasons", action="store_true")
     parser.add_argument("--output")
     options = parser.parse_args()
@@ -179,7 +234,7 @@ def main() -> None:
             if options.only not in case.name:
                 continue
             counts["models"] += 1
-            fault = try_case(case, counts, options.reasons)
+            fault = try_case(case, counts, options)
             if fault:
                 counts["faults"] += 1
                 print(f"{name}, {case.name}: {fault}", file=sys.stderr, flush=True)

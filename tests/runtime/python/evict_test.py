@@ -3,6 +3,7 @@
 python -m unittest evict_test.Models.test_gpt
 """
 
+import contextlib
 import copy
 import ctypes
 import faulthandler
@@ -433,6 +434,27 @@ class Loops(unittest.TestCase):
         self.assertIsNone(first_difference(eager.records, records))
         eager_after = digest(course.loss(course.module.eval(), 9))
         self.assertEqual(eager_after, digest(course.loss(course.module, 9)))
+
+    def test_a_lazy_module_makes_its_parameters_inside(self):
+        def losses(budget):
+            torch.manual_seed(1)
+            module = nn.Sequential(nn.LazyLinear(64), Layers(64))
+            found = []
+            for number in range(3):
+                around = rematlas.evict(module, budget, **SAME) if budget else contextlib.nullcontext()
+                with around:
+                    module(data(number, 256, 32)).square().mean().backward()
+                found += [digest(parameter.grad) for parameter in module.parameters()]
+                if budget:
+                    evictions.append(around.status().evictions)
+            return found
+
+        evictions, before = [], ops.counted_bytes()
+        ops.reset_counted_peak()
+        eager = losses(None)
+        budget = before + (ops.counted_peak_bytes() - before) * 7 // 10
+        self.assertEqual(eager, losses(budget))
+        self.assertTrue(all(evictions), evictions)
 
     def test_validation_inside(self):
         def step(course, number):

@@ -116,7 +116,7 @@ class OnlineEviction:
         refuse_capture(device)
         eviction = classes.Eviction(device, self.budget, self.options)
         if self.model is not None:
-            parameters, buffers = list(self.model.named_parameters()), list(self.model.named_buffers())
+            parameters, buffers = made(self.model.named_parameters()), made(self.model.named_buffers())
             names, tensors = zip(*parameters, *buffers) if parameters or buffers else ((), ())
             eviction.names(list(tensors), list(names), len(parameters))
         try:
@@ -168,6 +168,11 @@ class OnlineEviction:
         if self.eviction is None:
             raise RuntimeError(NOT_BEGUN)
         return Eviction.of(self.eviction.status())
+
+
+def made(named) -> list:
+    """Returns the pairs of a name and a tensor that exist. A lazy module makes the others in its forward."""
+    return [(name, tensor) for name, tensor in named if not torch.nn.parameter.is_lazy(tensor)]
 
 
 def end_if_left() -> None:
