@@ -23,7 +23,7 @@ BUILD := build/$(PRESET)$(if $(TORCH),-torch-$(TORCH)$(if $(ASSERTIONS),-asserti
 # takes the others from the build for the default torch.
 ENVIRONMENT := .venv$(if $(TORCH),-torch-$(TORCH))
 TORCH_OPTIONS := $(if $(TORCH),-B $(BUILD) -DREMATLAS_PYTHON=$(CURDIR)/$(ENVIRONMENT)/bin/python \
-	-DREMATLAS_CORE_BUILD=$(CURDIR)/build/$(PRESET) $(if $(ASSERTIONS),-DCMAKE_CXX_FLAGS_RELEASE=-O2))
+	-DREMATLAS_CORE_BUILD=$(CURDIR)/build/$(PRESET) $(if $(ASSERTIONS),"-DCMAKE_CXX_FLAGS_RELEASE=-O2 -D_GLIBCXX_ASSERTIONS"))
 VERSIONS_BETWEEN := 2.12.1 2.13.0 2.14.1
 # JOBS is the number of tests that run at a time. It is one more than the number of processors, because some
 # tests mostly wait.

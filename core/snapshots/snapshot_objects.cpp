@@ -269,18 +269,15 @@ SnapshotObjects::Meaning SnapshotObjects::started_list(Meaning first) {
 /// Appends the item to the range of the list. Returns false if the item does not fit. The items of a list are
 /// stored one after another, because the file creates each item just before it adds the item to the list.
 bool SnapshotObjects::extended(Meaning list, Meaning item) {
-    ItemRange& range = ranges_[list.at];
-    if (list.kind == Kind::trace_list) {
-        const bool lists_events = item.kind == Kind::event_list || item.kind == Kind::new_list;
-        if (!lists_events || range.first + range.count != traces_.size()) return false;
-        traces_.push_back(item.kind == Kind::event_list ? ranges_[item.at] : ItemRange());
-        ++range.count;
-        return true;
-    }
-    const bool fits = (list.kind == Kind::event_list && item.kind == Kind::event) ||
+    const bool lists_events =
+        list.kind == Kind::trace_list && (item.kind == Kind::event_list || item.kind == Kind::new_list);
+    const bool fits = lists_events || (list.kind == Kind::event_list && item.kind == Kind::event) ||
                       (list.kind == Kind::block_list && item.kind == Kind::block) ||
                       (list.kind == Kind::segment_list && item.kind == Kind::segment);
-    if (!fits || item.at != range.first + range.count) return false;
+    if (!fits) return false;
+    ItemRange& range = ranges_[list.at];
+    if (range.first + range.count != (lists_events ? traces_.size() : item.at)) return false;
+    if (lists_events) traces_.push_back(item.kind == Kind::event_list ? ranges_[item.at] : ItemRange());
     ++range.count;
     return true;
 }
