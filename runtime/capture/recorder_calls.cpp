@@ -33,6 +33,10 @@ bool drops_nothing(const c10::FunctionSchema& schema, const TapeOp& op) {
     return false;
 }
 
+bool is_dense(const at::Tensor& tensor) {
+    return tensor.has_storage() && !tensor.is_nested();
+}
+
 /// Returns a digest: the sum of the storage's words, read as integers, so that the order in which the device
 /// adds them does not matter. A change that keeps the sum is not noticed.
 std::uint64_t digest_on_device(const at::Tensor& tensor) {
@@ -69,8 +73,8 @@ std::vector<Recorder::Use> Recorder::uses_of(const c10::OperatorHandle& op, cons
             (arguments[i].alias_info() && arguments[i].alias_info()->isWrite() && !changes_only_geometry(op));
         for_each_tensor(stack[base + i], [&](const at::Tensor& tensor) {
             if (!tensor.defined()) return;
-            if (!tensor.has_storage())
-                refuse(record.tape.name, "a sparse or opaque tensor: give a dense one");
+            if (!is_dense(tensor))
+                refuse(record.tape.name, "a sparse, nested or opaque tensor: give a dense one");
             // A rerun gets no running statistics. The kernel then takes the type of the tensors that it saves
             // from another argument. If no other argument has the type of the statistics, the op cannot run
             // again.
@@ -210,8 +214,8 @@ bool Recorder::note_results(const torch::jit::Stack& stack, std::size_t returns,
     }
     for (std::size_t i = stack.size() - returns; i < stack.size(); ++i) {
         for_each_tensor(stack[i], [&](const at::Tensor& tensor) {
-            if (tensor.defined() && !tensor.has_storage())
-                refuse(record.tape.name, "makes a sparse or opaque tensor: plans take dense ones");
+            if (tensor.defined() && !is_dense(tensor))
+                refuse(record.tape.name, "makes a sparse, nested or opaque tensor: plans take dense ones");
             const bool fresh = tensor.defined() && !is_known(tensor);
             if (fresh && !options_.run_kernel) refuse_shared_memory(record, uses, tensor);
             record.tape.returns.emplace_back(

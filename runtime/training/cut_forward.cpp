@@ -6,8 +6,10 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "runtime/shapes/shape_tensor.h"
 #include "runtime/training/gradient_terms.h"
@@ -66,23 +68,23 @@ bool is_input_node(const Node& node) {
     return dynamic_cast<const InputNode*>(&node) != nullptr;
 }
 
-/// While an object of this class lives, the hooks and the gradient of a parameter are set aside.
+/// While an object of this class lives, the hooks of a parameter are set aside, and its gradient if that is
+/// asked for.
 class PutAside {
   public:
-    explicit PutAside(at::Tensor parameter)
-        : parameter_(std::move(parameter)),
-          accumulator_(torch::autograd::impl::gradient_edge(parameter_).function),
-          gradient_(parameter_.mutable_grad()) {
-        parameter_.mutable_grad() = at::Tensor();
+    PutAside(at::Tensor parameter, NodePointer accumulator, bool gradient_too)
+        : parameter_(std::move(parameter)), accumulator_(std::move(accumulator)) {
+        if (!accumulator_) return;
+        if (gradient_too) gradient_ = std::exchange(parameter_.mutable_grad(), at::Tensor());
         swap();
     }
     PutAside(PutAside&& other) noexcept = default;
     ~PutAside() {
-        if (!accumulator_) return;
+        if (!accumulator_) return;  // moved from, or a parameter that needed no gradient in the forward
         swap();
-        parameter_.mutable_grad() = std::move(gradient_);
+        if (gradient_) parameter_.mutable_grad() = *std::move(gradient_);
     }
-    at::Tensor take() { return std::move(parameter_.mutable_grad()); }
+    at::Tensor take() { return accumulator_ ? std::move(parameter_.mutable_grad()) : at::Tensor(); }
 
   private:
     void swap() {
@@ -93,7 +95,7 @@ class PutAside {
 
     at::Tensor parameter_;
     NodePointer accumulator_;
-    at::Tensor gradient_;
+    std::optional<at::Tensor> gradient_;
     std::vector<std::unique_ptr<torch::autograd::FunctionPreHook>> hooks_;
     std::vector<std::unique_ptr<torch::autograd::FunctionPostHook>> post_hooks_;
     std::unique_ptr<torch::autograd::PostAccumulateGradHook> after_accumulation_;
@@ -264,25 +266,27 @@ void CutForward::lead_nodes_to_caller() {
 }
 
 void CutForward::count_uses(const std::vector<at::Tensor>& parameters) {
-    uses_ = rematlas::count_uses(output_edges_, targets(parameters));
+    parameter_edges_.clear();
+    for (const at::Tensor& parameter : parameters)
+        parameter_edges_.push_back(parameter.requires_grad() ? torch::autograd::impl::gradient_edge(parameter)
+                                                             : Edge());
+    uses_ = rematlas::count_uses(output_edges_, targets());
 }
 
-edge_list CutForward::targets(const std::vector<at::Tensor>& parameters) const {
-    edge_list targets;
-    for (const at::Tensor& parameter : parameters)
-        targets.push_back(torch::autograd::impl::gradient_edge(parameter));
+edge_list CutForward::targets() const {
+    edge_list targets = parameter_edges_;
     for (const NodePointer& node : input_nodes_) targets.push_back(node ? Edge(node, 0) : Edge());
     return targets;
 }
 
-const char* CutForward::why_sums_differ(const std::vector<at::Tensor>& parameters) const {
+const char* CutForward::why_sums_differ() const {
     edge_list summed_parameters, summed_inputs;
     for (std::size_t i = 0; i < uses_.size(); ++i) {
         if (uses_[i] < 2) continue;
-        if (i < parameters.size())
-            summed_parameters.push_back(torch::autograd::impl::gradient_edge(parameters[i]));
+        if (i < parameter_edges_.size())
+            summed_parameters.push_back(parameter_edges_[i]);
         else
-            summed_inputs.push_back(input_edges_[i - parameters.size()]);
+            summed_inputs.push_back(input_edges_[i - parameter_edges_.size()]);
     }
     if (get_gradients_before_this_sum(summed_parameters)) return summed_otherwise;
     return get_gradients_before_this_sum(summed_inputs) ? input_summed_otherwise : nullptr;
@@ -302,12 +306,11 @@ bool CutForward::holds_reentrant_checkpoint() const {
     return found;
 }
 
-bool CutForward::is_reached_around(const std::vector<at::Tensor>& parameters) const {
+bool CutForward::is_reached_around() const {
     const auto* reached = torch::autograd::get_current_graph_task_nodes_in_graph();
     if (!reached) return false;
     std::unordered_set<const Node*> ends;
-    for (const at::Tensor& parameter : parameters)
-        ends.insert(torch::autograd::impl::gradient_edge(parameter).function.get());
+    for (const Edge& end : parameter_edges_) ends.insert(end.function.get());
     bool found = false;
     for_each_node(output_edges_, [&](const Node& node) {
         const bool outside = is_input_node(node) || node.next_edges().empty() || ends.contains(&node);
@@ -367,9 +370,10 @@ CutForward::Gradients CutForward::backward(const variable_list& gradients,
 
     if (!connected_) count_uses(parameters);
     const bool fills_grad = holds_reentrant_checkpoint();
-    const bool apart = !fills_grad && why_sums_differ(parameters);
+    const bool apart = !fills_grad && why_sums_differ();
     std::vector<PutAside> aside;
-    for (const at::Tensor& parameter : parameters) aside.emplace_back(parameter);
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+        aside.emplace_back(parameters[i], parameter_edges_[i].function, fills_grad);
     // Outputs without a gradient may get one in a backward of their own.
     if (!keep_graph && !create_graph && roots.size() == output_edges_.size()) free_rest();
     const auto put = [&](std::size_t place, at::Tensor gradient) {
@@ -392,14 +396,14 @@ CutForward::Gradients CutForward::backward(const variable_list& gradients,
         return result;
     }
     if (apart) {
-        const TermsApart terms(roots, targets(parameters));
+        const TermsApart terms(roots, targets());
         variable_list made =
             execute_nested(roots, seeds, keep_graph, create_graph, /*accumulate_grad=*/false, terms.ends());
         for (std::size_t i = 0; i < made.size(); ++i)
             if (made[i].defined()) put(terms.target_of(i), std::move(made[i]));
         return result;
     }
-    edge_list ends = targets(parameters);
+    edge_list ends = targets();
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < ends.size(); ++i)
         if (ends[i].function) places.push_back(i);

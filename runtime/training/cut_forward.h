@@ -87,8 +87,8 @@ class CutForward {
     bool holds_reentrant_checkpoint() const;
 
     /// Says whether the running backward of the caller also reaches the module's own graph by another way
-    /// than through the outputs. `parameters`: the trained tensors, at which the module's own graph ends.
-    bool is_reached_around(const std::vector<at::Tensor>& parameters) const;
+    /// than through the outputs. Must be called after `connect`.
+    bool is_reached_around() const;
 
     /// Returns the edges at which the module's own graph begins, in the order that `end` returned.
     const torch::autograd::edge_list& output_edges() const { return output_edges_; }
@@ -101,19 +101,22 @@ class CutForward {
     bool sums_gradients(std::size_t parameters) const;
     /// Returns why whole gradients of the module would be added in another order than without Rematlas, see
     /// `get_gradients_before_this_sum`; null if they would not. Must be called in `backward`.
-    const char* why_sums_differ(const std::vector<at::Tensor>& parameters) const;
+    const char* why_sums_differ() const;
 
   private:
     using WeakTensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>;
     void lead_aliases_to_caller();
     void lead_nodes_to_caller();
     void count_uses(const std::vector<at::Tensor>& parameters);
-    torch::autograd::edge_list targets(const std::vector<at::Tensor>& parameters) const;
+    torch::autograd::edge_list targets() const;
 
     std::vector<at::Tensor> inputs_;          ///< tensors that the module was given, until `end`
     torch::autograd::edge_list input_edges_;  ///< edges of the caller's graph
     std::vector<NodePointer> input_nodes_;
-    std::vector<WeakTensor> aliases_;          ///< tensors that the module was given instead of inputs
+    std::vector<WeakTensor> aliases_;  ///< tensors that the module was given instead of inputs
+    /// Edges to the parameters, as they were after the forward. A parameter that is frozen or gets another
+    /// type afterwards has no edge or another one.
+    torch::autograd::edge_list parameter_edges_;
     std::vector<int> uses_;                    ///< per parameter, then per input: number of edges to it
     std::vector<int> cut_;                     ///< positions of the outputs at which the graph was cut
     torch::autograd::edge_list output_edges_;  ///< edges of the module's own graph

@@ -129,6 +129,8 @@ std::unique_ptr<DispatchModeGuard> StepRecording::in_force() {
 }
 
 std::vector<at::Tensor> StepRecording::begin() {
+    gradients_before_ = GradientMarks(trained());
+    for (const at::Tensor& input : inputs_) inputs_needed_.push_back(input.requires_grad());
     guard_ = in_force();
     unrecorded_ = !guard_;
     given_ = guard_ ? cut_.begin(inputs_) : inputs_;
@@ -161,11 +163,23 @@ void StepRecording::check_eviction() {
         "steps");
 }
 
+/// Refuses a step whose forward changes what autograd does with the caller's tensors.
+void StepRecording::refuse_effects_of_forward() {
+    if (gradients_before_.changed())
+        recorder_.refuse_step(
+            "the forward changes .grad of parameters: let it return the loss, and run the backward outside");
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+        if (!inputs_needed_[i] && given_[i].requires_grad())
+            recorder_.refuse_step("the forward lets input " + std::to_string(i) +
+                                  " require a gradient: call requires_grad_() before the forward");
+}
+
 void StepRecording::end(const std::vector<at::Tensor>& outputs) {
     if (unrecorded_) return;
     guard_.reset();
     check_eviction();
     recorder_.check_generator();
+    refuse_effects_of_forward();
     if (recorder_.refusal()) {
         done_ = true;
         watch_no_more();
@@ -260,8 +274,22 @@ CutForward::Gradients StepRecording::backward_again(const variable_list& gradien
                                                     bool create_graph) {
     recorder_.refuse_step(
         "one forward has several backwards: add the losses of its outputs up, and run one backward");
-    const bool keep = keep_graph || create_graph || cut_.is_reached_around(trained());
+    const bool keep = keep_graph || create_graph || cut_.is_reached_around();
     return cut_.backward(gradients, trained(), keep, create_graph);
+}
+
+/// Refuses the step if random numbers are drawn while autograd hands out its gradients. Only hooks of
+/// parameters draw them there, and a plan calls these hooks in another order.
+void StepRecording::refuse_random_hooks() {
+    if (shapes_) return;
+    const std::uint64_t before = device_.generator_state()->digest();
+    torch::autograd::Engine::get_default_engine().queue_callback([self = shared_from_this(), before] {
+        if (self->device_.generator_state()->digest() != before)
+            self->recorder_.refuse_step(
+                "a hook draws random numbers in the backward, and a plan calls the hooks of parameters in "
+                "another "
+                "order: draw them after the backward");
+    });
 }
 
 CutForward::Gradients StepRecording::record_backward(variable_list&& gradients, bool keep_graph,
@@ -271,12 +299,12 @@ CutForward::Gradients StepRecording::record_backward(variable_list&& gradients, 
     if (keep_graph) recorder_.refuse_step("the backward may run twice (retain_graph=True)");
     if (shared_outputs_.happened())
         recorder_.refuse_step("outputs that share memory are written to before the backward");
-    const bool around = cut_.is_reached_around(trained());
+    const bool around = cut_.is_reached_around();
     if (around)
         recorder_.refuse_step(
             "the loss reaches tensors of the step by another way than the module's outputs: return them from "
             "the forward");
-    if (const char* why = cut_.why_sums_differ(trained())) recorder_.refuse_step(why);
+    if (const char* why = cut_.why_sums_differ()) recorder_.refuse_step(why);
     for (std::size_t i = 0; i < inputs_.size(); ++i)
         if (!inputs_[i].is_inference() &&
             static_cast<std::uint32_t>(inputs_[i]._version()) != input_versions_[i])
@@ -301,6 +329,7 @@ CutForward::Gradients StepRecording::record_backward(variable_list&& gradients, 
         if (!gradients[i].defined()) unused_outputs_.push_back(cut_places_[i]);
         if (gradients[i].defined()) from.push_back(cut_places_[i]), given.push_back(gradients[i]);
     }
+    const GradientMarks gradients_before(parameters);
     CutForward::Gradients made;
     if (recorder_.refusal()) {
         guard = nullptr;
@@ -322,6 +351,9 @@ CutForward::Gradients StepRecording::record_backward(variable_list&& gradients, 
         }
         guard = nullptr;
     }
+    if (gradients_before.changed())
+        recorder_.refuse_step(
+            "the backward of a torch.autograd.Function changes .grad of parameters: let it return gradients");
     std::vector<GradientMade> named;
     for (std::size_t i = 0; i < parameters.size(); ++i)
         named.push_back({trained_[i].name, -1, made.parameters[i]});
@@ -330,6 +362,7 @@ CutForward::Gradients StepRecording::record_backward(variable_list&& gradients, 
     if (!recorder_.refusal()) {
         recorder_.check_generator();
         recording_ = recorder_.finish(named);
+        refuse_random_hooks();
     }
     inputs_.clear();  // a batch must not live as long as its recording
     done_ = true;

@@ -22,6 +22,7 @@
 #include "runtime/device/other_threads.h"
 #include "runtime/shapes/shape_kernels.h"
 #include "runtime/training/cut_forward.h"
+#include "runtime/training/gradient_marks.h"
 #include "runtime/training/python_places.h"
 #include "runtime/training/shared_outputs.h"
 #include "runtime/training/within_eviction.h"
@@ -120,6 +121,8 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
                                          bool create_graph);
     CutForward::Gradients record_backward(torch::autograd::variable_list&& gradients, bool keep_graph,
                                           bool create_graph);
+    void refuse_effects_of_forward();
+    void refuse_random_hooks();
     void measure_loss();
     std::vector<at::Tensor> trained() const;
     std::unique_ptr<DispatchModeGuard> in_force();
@@ -135,11 +138,13 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     std::vector<NamedTensor> tensors_;
     std::vector<at::Tensor> inputs_, given_;  ///< the caller's inputs; the inputs that the forward was given
     std::vector<std::uint32_t> input_versions_;
+    std::vector<bool> inputs_needed_;  ///< per input: whether it required a gradient when the step began
     std::optional<ShapeKernels> shapes_;
     Recorder recorder_;
     std::unique_ptr<DispatchModeGuard> guard_;
     CutForward cut_;
     std::vector<NamedTensor> trained_;         ///< parameters that require a gradient, each once
+    GradientMarks gradients_before_;           ///< gradients of `trained_` when the step began
     std::vector<at::Tensor> gradient_shapes_;  ///< in a step from shapes: one gradient for each of
                                                ///< `cut_places_`
     std::vector<int> cut_places_;              ///< positions of the outputs at which the graph was cut

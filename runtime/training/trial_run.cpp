@@ -92,7 +92,7 @@ void TrialRun::watch_no_more() {
 
 CutForward::Gradients TrialRun::backward(const variable_list& gradients) {
     const bool keep_graph = torch::autograd::get_current_graph_task_keep_graph();
-    const bool create_graph = at::GradMode::is_enabled(), around = cut_.is_reached_around(trained_);
+    const bool create_graph = at::GradMode::is_enabled(), around = cut_.is_reached_around();
     const bool keep = keep_graph || around || create_graph;
     const struct WatchNoMore {
         TrialRun& trial;
@@ -102,7 +102,7 @@ CutForward::Gradients TrialRun::backward(const variable_list& gradients) {
     if (!others_ && verdict_ == Verdict::open) verdict_ = Verdict::dropped;
     if (keep && verdict_ == Verdict::open)
         verdict_ = Verdict::other_course, why_ = "the backward is of another kind";
-    if (const char* why = cut_.why_sums_differ(trained_); why && verdict_ == Verdict::open)
+    if (const char* why = cut_.why_sums_differ(); why && verdict_ == Verdict::open)
         verdict_ = Verdict::other_course, why_ = why;
     std::unique_ptr<Snapshot> begun;
     {

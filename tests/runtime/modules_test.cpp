@@ -167,7 +167,7 @@ TEST(RefusedModules, SparseGradientsNameTheModuleAndTheLine) {
     const std::string message = refusal_of("modules/sparse_gradient");
     EXPECT_THAT(message,
                 AllOf(HasSubstr("sparse_gradient.pt: cannot be captured: aten::"), HasSubstr(" of table at "),
-                      HasSubstr(".py:"), HasSubstr("a sparse or opaque tensor")));
+                      HasSubstr(".py:"), HasSubstr("a sparse, nested or opaque tensor")));
     EXPECT_EQ(message.find('\n'), std::string::npos) << message;
 }
 

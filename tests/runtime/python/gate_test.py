@@ -333,6 +333,39 @@ class KeptStates(GateCase):
         self.check_states(WithBias, lambda module: setattr(module.last, "bias", None))
 
 
+class SparseTensors(GateCase):
+    def test_buffers_and_parameters_without_a_shape_or_a_storage_are_refused(self):
+        class Model(SharedNorm):
+            def __init__(self, tensor, is_parameter):
+                super().__init__()
+                if is_parameter:
+                    self.table = nn.Parameter(tensor, requires_grad=False)
+                else:
+                    self.register_buffer("table", tensor)
+
+        table = torch.eye(WIDTH)
+        kinds = (table.to_sparse(), table.to_sparse_csr(), torch.nested.nested_tensor([table[:3], table]))
+        for tensor, is_parameter, budget in itertools.product(kinds, (False, True), ("80%", 1 << 30)):
+            with self.subTest(tensor.layout, parameter=is_parameter, budget=budget):
+                module = rematlas.apply(Model(tensor, is_parameter), budget, time_limit=0.2)
+                with self.assertWarnsRegex(
+                    rematlas.RefusedWarning, "table is sparse, nested or opaque: plans take dense tensors"
+                ):
+                    module(rows()).square().mean().backward()
+                self.assertEqual(rematlas.status(module).state, "refused")
+
+    def test_nested_tensors_within_the_forward_are_refused(self):
+        class Model(SharedNorm):
+            def forward(self, x):
+                nested = torch.nested.as_nested_tensor([x[:3], x[3:]]) * 2
+                return super().forward(torch.cat(nested.unbind()))
+
+        module = rematlas.apply(Model(), "80%", time_limit=0.2)
+        with self.assertWarnsRegex(rematlas.RefusedWarning, "makes a sparse, nested or opaque tensor"):
+            for _ in range(5):
+                module(rows()).square().mean().backward()
+
+
 class KindsOfCalls(GateCase):
     def test_a_number_that_changes_is_named(self):
         class Weighted(SharedNorm):

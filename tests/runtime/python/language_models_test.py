@@ -2,6 +2,7 @@
 that are refused."""
 
 import copy
+import inspect
 import io
 import sys
 import unittest
@@ -168,6 +169,13 @@ class Applied(unittest.TestCase):
         found, expected = model(**given), plain(**given)
         self.assertTrue(torch.equal(found.logits, expected.logits))
         self.assertTrue(torch.equal(found.loss, expected.loss))
+
+    def test_the_signature_of_the_forward_stays(self):
+        model = llama()
+        expected = inspect.signature(model.forward)
+        rematlas.apply(model, "100%", chunk_loss="auto")
+        self.assertEqual(inspect.signature(model.forward), expected)
+        self.assertEqual(inspect.signature(copy.deepcopy(model).forward), expected)
 
     def test_a_copy_computes_by_chunks_and_a_removed_plan_does_not(self):
         model = llama()

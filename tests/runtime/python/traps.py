@@ -38,6 +38,7 @@ MODULES = [
     "traps_calls",
     "traps_loops",
     "traps_sums",
+    "traps_gradients",
     "traps_hidden",
 ]
 STEPS = 10

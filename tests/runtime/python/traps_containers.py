@@ -403,3 +403,27 @@ def exception_after_the_state_is_set():
             model(data(77, 64, WIDTH), fails=True)
 
     return state_trap(Model, between=after_change(fail))
+
+
+class WithoutLength(tuple):
+    """A tuple that cannot be looked at, as the irreducible representations of e3nn are."""
+
+    def __len__(self):
+        raise NotImplementedError
+
+    def __iter__(self):
+        raise NotImplementedError
+
+
+class WithoutAttributes:
+    @property
+    def __dict__(self):
+        raise NotImplementedError
+
+
+@trap
+def attributes_that_raise_errors_when_they_are_looked_at():
+    """The model has attributes whose own methods raise errors. They are compared by their identity."""
+    model = nn.Sequential(blocks(), blocks())
+    model.kind, model.other = WithoutLength((1, 2)), WithoutAttributes()
+    return Trap(model)

@@ -7,6 +7,7 @@ from unittest import mock
 import numpy
 import torch
 from torch import nn
+from torch.nn.utils import rnn
 
 from traps import CHANGE, DEVICE, ROWS, WIDTH, Trap, blocks, data, host_trap, trap
 
@@ -475,3 +476,48 @@ def mask_read_in_five_layers():
 @trap
 def mask_read_in_eight_layers():
     return masked(8, "65%")
+
+
+class Packed(nn.Module):
+    """A recurrent layer over packed sequences."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.layer, self.after = kind(WIDTH, WIDTH, batch_first=True), blocks()
+
+    def forward(self, x, lengths):
+        packed = rnn.pack_padded_sequence(x, lengths, batch_first=True)
+        return self.after(rnn.pad_packed_sequence(self.layer(packed)[0], batch_first=True)[0])
+
+
+def sequences_of_other_lengths(step: int) -> tuple[tuple, dict]:
+    """Sequences of equal sum and equal largest length, and of other lengths from step CHANGE on."""
+    lengths = [6, 4, 2] if step < CHANGE else [6, 3, 3]
+    return (data(step, 3, 6, WIDTH), torch.tensor(lengths)), {}
+
+
+@host_trap
+def packed_sequences_of_other_lengths():
+    """A recurrent layer reads the sizes of its packed batch where no op shows it."""
+    return Trap(Packed(nn.LSTM), sequences_of_other_lengths, budget="95%")
+
+
+@host_trap
+def packed_sequences_of_other_lengths_in_a_plain_recurrence():
+    """The same for a layer without gates."""
+    return Trap(Packed(nn.RNN), sequences_of_other_lengths, budget="95%")
+
+
+@host_trap
+def split_at_places_in_a_tensor():
+    """`tensor_split` reads the places at which it splits where no op shows it."""
+
+    class Model(TwoStacks):
+        def forward(self, x, places):
+            parts = torch.tensor_split(self.first(x), places)
+            return self.second(torch.cat([part * part.mean() for part in parts]))
+
+    def batch(step):
+        return (data(step, ROWS, WIDTH), torch.tensor([3, 6] if step < CHANGE else [2, 7])), {}
+
+    return Trap(Model(), batch, budget="95%")

@@ -14,6 +14,10 @@ def runs_python(tensor) -> bool:
 
 def unfit_class(name, tensor) -> str:
     """Returns why a plan can neither take nor return the tensor; empty if a plan can."""
+    if tensor.layout != torch.strided or tensor.is_nested:
+        return (
+            f"{name} is sparse, nested or opaque: plans take dense tensors (to_dense(), to_padded_tensor())"
+        )
     if not runs_python(tensor):
         return ""
     return (
@@ -25,9 +29,12 @@ def unfit_class(name, tensor) -> str:
 def unfit(inputs, device) -> str:
     for place, tensor in enumerate(inputs):
         if type(tensor) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
-            return f"input {place} is a {type(tensor).__name__}"
-        if tensor.layout != torch.strided:
-            return f"input {place} is sparse or opaque: give a dense one (to_dense())"
+            return (
+                f"input {place} is a {type(tensor).__name__}, a class derived from torch.Tensor: give a plain"
+                " tensor (as_subclass(torch.Tensor))"
+            )
+        if why := unfit_class(f"input {place}", tensor):
+            return why
         if str(tensor.device) not in (device, "cpu"):
             return f"input {place} is on {tensor.device}, the model on {device}: move it there"
         if tensor.is_inference():

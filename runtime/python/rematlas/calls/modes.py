@@ -8,6 +8,7 @@ from typing import NamedTuple
 import torch
 from torch.autograd import forward_ad
 from torch.nn.modules import module as nn_module
+from torch.nn.utils import parametrize
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 from ..compiled.memory import other_bytes
@@ -151,10 +152,16 @@ HOOKS = Bystander(
     "saved tensor hooks of your own (torch.autograd.graph)", "call the module outside of them", True
 )
 ANOMALY = Bystander("anomaly mode (torch.autograd.set_detect_anomaly)", "turn it off", True)
+CACHED = Bystander(
+    "torch.nn.utils.parametrize.cached() around the module",
+    "call the module outside of it, because forwards share weights within it",
+    True,
+)
 
 
-def bystander() -> Bystander | None:
-    """Returns the bystander that prevents a plan from running this call; None if there is none."""
+def bystander(module) -> Bystander | None:
+    """Returns the bystander that prevents a plan from running this call of the module; None if there is
+    none."""
     if torch._C._get_tracing_state() is not None:
         return JIT
     if torch.compiler.is_compiling():
@@ -174,6 +181,8 @@ def bystander() -> Bystander | None:
         return ANOMALY
     if torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing():
         return CAPTURE
+    if parametrize._cache_enabled and any(map(parametrize.is_parametrized, module.modules())):
+        return CACHED
     return None
 
 

@@ -20,6 +20,21 @@ READS = {
     "storage": "storage()",
     "__dlpack__": "dlpack",
 }
+# Functions of torch that read tensors in C++ where no op shows it: lengths, sizes of packed batches, places
+# at which to split. A name has the position and the keyword of each such argument.
+LENGTHS = ((2, "input_lengths"), (3, "target_lengths"))
+BATCH_SIZES = ((1, "batch_sizes"),)
+FUNCTIONS = (
+    (torch, "ctc_loss", LENGTHS),
+    *(
+        (torch._VF, name, BATCH_SIZES)
+        for name in ("lstm", "gru", "rnn_tanh", "rnn_relu", "_pad_packed_sequence")
+    ),
+    *(
+        (owner, "tensor_split", ((1, "indices_or_sections"), (1, "tensor_indices_or_sections")))
+        for owner in (torch, torch.Tensor)
+    ),
+)
 
 
 class ValuesRead:
@@ -40,7 +55,8 @@ class ValuesRead:
             if not self.in_force:
                 for name, how in READS.items():
                     self.replace(torch.Tensor, name, noting_method(getattr(torch.Tensor, name), how))
-                self.replace(torch, "ctc_loss", noting_ctc_loss(torch.ctc_loss))
+                for owner, name, read in FUNCTIONS:
+                    self.replace(owner, name, showing_reads(getattr(owner, name), read))
             self.in_force.append(self)
 
     def __exit__(self, *_):
@@ -55,10 +71,8 @@ class ValuesRead:
     @classmethod
     def note(cls, tensor, why):
         """Called by a method's replacement, before the method reads `tensor`. Three kinds of reads do not
-        count: reads of fake tensors, which have no data; reads within an op; and reads by this package."""
-        if torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None:
-            return
-        if not ops_are_watched() or sys._getframe(2).f_globals.get("__name__", "").startswith(OWN_PACKAGE):
+        count: reads of fake tensors, reads within an op, and reads by this package."""
+        if not reads_count() or sys._getframe(2).f_globals.get("__name__", "").startswith(OWN_PACKAGE):
             return
         for reads in list(cls.in_force):
             if reads.recording.depends_on_data(tensor):
@@ -75,12 +89,22 @@ def noting_method(method, how):
     return noting
 
 
-def noting_ctc_loss(ctc_loss):
-    @functools.wraps(ctc_loss)
-    def noting(*args, **kwargs):
-        for value in (*args[2:4], *kwargs.values()):
-            if isinstance(value, torch.Tensor):
-                ValuesRead.note(value, "ctc_loss reads its lengths where no op shows it")
-        return ctc_loss(*args, **kwargs)
+def reads_count() -> bool:
+    """Says whether ops are recorded now, and not on fake tensors, which have no data."""
+    return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is None and ops_are_watched()
 
-    return noting
+
+def showing_reads(function, read):
+    """Returns a function that first reads the values of the arguments `read` by ops, which a plan guards."""
+
+    @functools.wraps(function)
+    def showing(*args, **kwargs):
+        if reads_count():
+            found = [args[place] if place < len(args) else kwargs.get(name) for place, name in read]
+            for value in found:
+                if isinstance(value, torch.Tensor) and not (value.is_floating_point() or value.is_complex()):
+                    for number in value.reshape(-1).unbind():
+                        number.item()
+        return function(*args, **kwargs)
+
+    return showing

@@ -240,6 +240,15 @@ class Walk:
             self.add_value(f"{prefix}{name}", value, depth)
 
     def add_value(self, path, value, depth):
+        """Adds a value and what it holds. An object whose class raises errors when it is looked at, such as a
+        sequence without a length, is compared by its identity."""
+        try:
+            self.add_what_it_holds(path, value, depth)
+        except Exception:
+            self.held.append(value)
+            self.facts.append((path, id(value)))
+
+    def add_what_it_holds(self, path, value, depth):
         if self.add_what_is_compared(path, value):
             if isinstance(value, torch.Tensor) and runs_python(value) and hasattr(value, "__dict__"):
                 self.add_dictionary(path + ".", value.__dict__, depth)  # the tensors within `value`

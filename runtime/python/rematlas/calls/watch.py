@@ -28,14 +28,16 @@ class Watch(Walk):
         self.unfit = next(filter(None, map(unfit_class, self.names, map(part_of, self.tensors()))), "")
 
     def unchanged(self) -> bool:
-        for values_of, ids in self.containers:
-            if tuple(map(id, values_of())) != ids:
-                return False
-        try:  # an attribute may have been removed since, or set to a value that is not a tensor
+        # An attribute may have been removed since, or set to a value that is not a tensor. Objects may raise
+        # errors of its own when it is looked at.
+        try:
+            for values_of, ids in self.containers:
+                if tuple(map(id, values_of())) != ids:
+                    return False
             if any(d[n] is None for d, n, _ in self.buffers):
                 return False
             return tuple([d[n].requires_grad for d, n, _ in self.parameters]) == self.requires_grad
-        except (AttributeError, KeyError):
+        except Exception:
             return False
 
     def changes(self, later, but=()) -> str:

@@ -119,7 +119,7 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
             self.run_original_together()  # because the other ranks may be training
             with self.together.watching():
                 return self.form.run_original(args, kwargs)
-        bystander = modes.bystander()
+        bystander = modes.bystander(module)
         if bystander is not None:
             return self.leave_alone(bystander, args, kwargs)
         if self.updates is None:
@@ -301,7 +301,7 @@ class PlannedModule(OriginalSteps, InPlaceOfCall):
         with the new forward. Returns whether several forwards share the region."""
         if self.regions.last is None:
             return False
-        bystander = modes.bystander()
+        bystander = modes.bystander(self.module)
         if bystander is not None and not bystander.allows_eviction:
             return False  # CastRegion checks the region by an op, which the bystander would see
         return self.regions.release_open_forwards(self.call_plans.values(), self.before_release)

@@ -9,6 +9,7 @@ tokens, without the model's body, checks beforehand that this is so and that the
 """
 
 import contextlib
+import inspect
 import sys
 import types
 from unittest import mock
@@ -39,6 +40,12 @@ class ChunkedForward:
 
     def __getstate__(self):
         return self.__dict__ | {"note": None}
+
+    @property
+    def __signature__(self):
+        """The signature of the model's own forward. By it, for example, the Trainer of transformers chooses
+        the columns of a dataset."""
+        return inspect.signature(types.MethodType(type(self.model).forward, self.model))
 
     def __call__(self, *args, **kwargs):
         model = self.model
