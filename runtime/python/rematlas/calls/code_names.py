@@ -113,3 +113,9 @@ def watched_global(value) -> bool:
     return kind.partition(".")[0] == "numpy" or not (
         isinstance(value, types.ModuleType) or (is_foreign(kind) and not is_shared_memory(value))
     )
+
+
+def names_of_slots(kind) -> list:
+    """Returns the names in `__slots__` of the class."""
+    slots = kind.__dict__.get("__slots__", ())
+    return [n for n in ([slots] if isinstance(slots, str) else slots) if n not in ("__dict__", "__weakref__")]

@@ -30,6 +30,7 @@ from .code_names import (
     is_foreign,
     is_shared_memory,
     names_in,
+    names_of_slots,
     state_of_shared_memory,
     watched_global,
 )
@@ -240,8 +241,7 @@ class Walk:
             self.add_value(f"{prefix}{name}", value, depth)
 
     def add_value(self, path, value, depth):
-        """Adds a value and what it holds. An object whose class raises errors when it is looked at, such as a
-        sequence without a length, is compared by its identity."""
+        """Adds a value. If its class raises errors when it is looked at, its identity is compared."""
         try:
             self.add_what_it_holds(path, value, depth)
         except Exception:
@@ -449,8 +449,3 @@ class Walk:
             self.add_function(path, value, 2)
         elif not inspect.isdatadescriptor(value):
             self.add_value(path, value, 2)
-
-
-def names_of_slots(kind) -> list:
-    slots = kind.__dict__.get("__slots__", ())
-    return [n for n in ([slots] if isinstance(slots, str) else slots) if n not in ("__dict__", "__weakref__")]
