@@ -46,8 +46,7 @@ HOOKS = (
     "_forward_pre_hooks",
     "_forward_pre_hooks_with_kwargs",
 )
-# The walk over a module's attributes leaves out these names: their values are handled elsewhere, or have no
-# influence on which ops the module runs.
+# Attributes of modules that are handled elsewhere, or have no influence on which ops the module runs.
 CALL = "_compiled_call_impl"
 APART = {"_parameters", "_buffers", "_modules", CALL, "_non_persistent_buffers_set", *HOOKS}
 STATE = "state"
