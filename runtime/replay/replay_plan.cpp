@@ -11,6 +11,10 @@
 namespace rematlas {
 namespace {
 
+/// Samplers such as those of the gamma distribution draw until a number is accepted.
+const std::string sampled_outside =
+    "draw samples that are accepted or rejected (gamma, beta, Poisson) outside of the module";
+
 /// Counts the runs of each op. Fails if a random op comes later than in the captured order, and it is not
 /// known how far this op moves the generator.
 Result<void> count_runs(const BoundModel& model, ReplayPlan& plan) {
@@ -25,7 +29,7 @@ Result<void> count_runs(const BoundModel& model, ReplayPlan& plan) {
             if (model.tape.ops[model.random_ops[turn]].draws) continue;
             return Error{"the schedule runs " + model.label(step.op()) + " before " +
                          model.label(model.random_ops[turn]) +
-                         ", whose use of the random number generator cannot be foreseen"};
+                         ", whose use of the random number generator cannot be foreseen: " + sampled_outside};
         }
         ++turn;
     }
@@ -90,7 +94,8 @@ Result<void> find_loss(const BoundModel& model, ReplayPlan& plan) {
         const OpId op = model.random_ops[turn];
         if (ran[op] || model.tape.ops[op].draws) continue;
         return Error{"the schedule runs " + model.label(op) +
-                     " after the loss, and its use of the random number generator cannot be foreseen"};
+                     " after the loss, and its use of the random number generator cannot be foreseen: " +
+                     sampled_outside};
     }
     return {};
 }

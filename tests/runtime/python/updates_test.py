@@ -386,6 +386,13 @@ class ByTheOptimizer(UpdatesCase):
     def test_accumulated(self):
         self.check("several forwards", micro=2)
 
+    def test_with_decay_by_hand(self):
+        def decay(loop):
+            with torch.no_grad():
+                torch._foreach_mul_(list(loop.module.parameters()), 0.99)
+
+        self.check("parameters are written to between forward and step", between=decay)
+
     def test_with_a_closure(self):
         def train(loop):
             def closure():

@@ -47,7 +47,7 @@ class Watch(Walk):
         for path, value in after.items():
             if path not in before:
                 return f"{path} is new"
-            if before[path] != value and STATE in value:
+            if before[path] != value and (STATE in value or STATE in before[path]):
                 return f"what is in {path} has changed"
             if before[path] != value:
                 return f"{path}: {told(before[path])}, then {told(value)}"

@@ -16,6 +16,7 @@ plans with the updates are found, only such plans run it (`StepPlan.is_direct`).
 """
 
 import logging
+import typing
 
 import torch
 
@@ -32,6 +33,19 @@ from .update_rule import Role, UpdateRule
 log = logging.getLogger("rematlas")
 WATCHED_STEPS = 2  # steps that must be as expected before updates move into the backward
 REDUCED = "gradients are reduced between processes first: leave optimizer= out"
+
+
+class Replayed(typing.NamedTuple):
+    """A step that a plan without updates has run."""
+
+    plan: object  # its CompiledPlan
+    parameters: dict  # the parameters by name
+    versions: list  # their versions when the forward began
+
+
+def versions(parameters) -> list:
+    """Returns the versions of the parameters. Writes in place raise them."""
+    return [parameter._version for parameter in parameters.values()]
 
 
 class Updates:
@@ -52,7 +66,7 @@ class Updates:
         self.why = ""  # why the plan of the newest forward does not use up the gradients
         self.watched = 0  # the number of watched steps that were as expected
         self.forwards = 0  # forwards in train mode since the newest step of the optimizer
-        self.replayed = None  # the plan whose gradients the optimizer uses next, and the parameters by name
+        self.replayed = None  # the Replayed of the gradients that the optimizer uses next
         self.open = None  # the plan with updates whose forward may still be open; None if there is none
         optimizer = self.rule.optimizer
         self.before = optimizer.register_step_pre_hook(self.before_step)
@@ -202,15 +216,18 @@ class Updates:
             )
         elif not self.gradients_are_as_handed_out():
             self.refuse_for_good(
-                "gradients are changed or replaced between backward and step (clipped, say: give clip_norm=)"
+                "gradients are changed or replaced between backward and step (clipped, say: give clip_norm=),"
+                " or zeros were there before the backward (give zero_grad set_to_none=True)"
             )
+        elif versions(self.replayed.parameters) != self.replayed.versions:
+            self.refuse_for_good("parameters are written to between forward and step")
         else:
             self.watched += 1
 
     def gradients_are_as_handed_out(self) -> bool:
         """Says whether the gradients are still the tensors that the plan has handed out. Only parameters of
         this optimizer count, because the program may do anything with the gradients of other parameters."""
-        plan, parameters = self.replayed
+        plan, parameters, _ = self.replayed
         nothing, mine, gradients = torch.empty(0), self.rule.parameter_ids(), []
         for name in plan.gradient_names():
             parameter = parameters.get(name)
@@ -245,7 +262,7 @@ class Updates:
 
     def find_plan(self, context, step_plan):
         parameters = context.parameters()
-        self.replayed = (step_plan.compiled, parameters)
+        self.replayed = Replayed(step_plan.compiled, parameters, versions(parameters))
         why = self.why_not_now(context, step_plan, parameters)
         if why:
             return None, why
