@@ -293,8 +293,7 @@ void Recorder::refuse_foreign_geometry(const RecordedOp& record, const Use& chan
     if (given_.contains(changed.tensor.unsafeGetTensorImpl()) || foreign_.contains(changed.value))
         refuse(record.tape.name,
                "changes the shape or the strides of a tensor that is not the step's: use the form of the op "
-               "that "
-               "returns a view, without the underscore");
+               "without the underscore, which returns a view");
 }
 
 /// Refuses the step if anything other than its random ops has moved the generator since the last random op.
@@ -323,7 +322,8 @@ void Recorder::before_kernel(const c10::OperatorHandle& op, const torch::jit::St
     if (!only_looks) settle_uninitialized(record, call.uses);
     refuse_unreplayable(op, record, call.uses);
     if (options_.in_process) refuse_foreign_writes(record, call.uses);
-    if (options_.in_process && changes_only_geometry(op)) refuse_foreign_geometry(record, call.uses.front());
+    if (options_.in_process && changes_only_geometry(op) && !call.uses.empty())
+        refuse_foreign_geometry(record, call.uses.front());
     const std::size_t base = stack.size() - schema.arguments().size();
     for (std::size_t i = 0; i < schema.arguments().size(); ++i) {
         record.tape.arguments.push_back(
