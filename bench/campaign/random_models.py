@@ -38,7 +38,7 @@ import rematlas  # noqa: E402
 from digests import digest_of  # noqa: E402
 from random_layers import Model  # noqa: E402
 from rematlas.library import ops  # noqa: E402
-from rows import HEAD, earlier, write  # noqa: E402
+from rows import earlier, report_models  # noqa: E402
 
 STEPS = 9
 HABITS = {
@@ -354,11 +354,7 @@ def main() -> None:
         seed += 1
     counts["models"], counts["time"] = seed - options.first, round(time.monotonic() - begin)
     counts.update(earlier(options.output))
-    names = ("models", "faults", *sorted(counts.keys() - {"models", "faults", "time"}), "time")
-    rows = [HEAD, *((name, 1, counts[name], "seconds" if name == "time" else "") for name in names)]
-    for row in rows:
-        print(",".join(map(str, row)))
-    write(rows, options.output)
+    report_models(counts, options.output)
 
 
 if __name__ == "__main__":

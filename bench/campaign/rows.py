@@ -19,3 +19,13 @@ def write(rows, path) -> None:
     if path:
         with open(path, "w", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows(rows)
+
+
+def report_models(counts, path) -> None:
+    """Prints the counts of a program that trains models, and writes them to the file if there is a path.
+    `counts`: the numbers of models and faults, the seconds as "time", and others, by name."""
+    names = ("models", "faults", *sorted(counts.keys() - {"models", "faults", "time"}), "time")
+    rows = [HEAD, *((name, 1, counts[name], "seconds" if name == "time" else "") for name in names)]
+    for row in rows:
+        print(",".join(map(str, row)))
+    write(rows, path)

@@ -41,14 +41,11 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten  # noq
 import rematlas  # noqa: E402
 from digests import digest_of  # noqa: E402
 from rematlas.library import ops  # noqa: E402
-from rows import HEAD, write  # noqa: E402
+from rows import report_models  # noqa: E402
 
 STEPS = 7
-EVICTED_SHARES = (
-    0.6,
-    0.8,
-    0.95,
-)  # of the bytes that a step takes; the least one that eviction keeps is tried
+# Shares of the bytes that a step takes. Online eviction is tried with the first one that it can keep.
+EVICTED_SHARES = (0.6, 0.8, 0.95)
 BUDGETS = ("70%", "100%")  # the second is tried if no plan keeps the first
 
 
@@ -239,11 +236,7 @@ def main() -> None:
                 counts["faults"] += 1
                 print(f"{name}, {case.name}: {fault}", file=sys.stderr, flush=True)
     counts["time"] = round(time.monotonic() - begin)
-    names = ("models", "faults", *sorted(counts.keys() - {"models", "faults", "time"}), "time")
-    rows = [HEAD, *((name, 1, counts[name], "seconds" if name == "time" else "") for name in names)]
-    for row in rows:
-        print(",".join(map(str, row)))
-    write(rows, options.output)
+    report_models(counts, options.output)
 
 
 if __name__ == "__main__":

@@ -71,8 +71,8 @@ bool gets_own_pages(std::size_t bytes, const StepMemory* step) {
 }
 
 /// Takes a block of the heap, aligned to the size of the header. Returns null if there is no memory.
-/// posix_memalign would fragment the heap: it asks for more than it keeps, so a freed block would be too small
-/// for the next tensor of the same size.
+/// posix_memalign would fragment the heap: it asks for more than it keeps, so a freed block would be too
+/// small for the next tensor of the same size.
 Header* block_of_heap(std::size_t bytes) {
     std::size_t room = bytes + header + (header - alignof(std::max_align_t));
     void* const start = std::malloc(room);

@@ -12,7 +12,7 @@ namespace rematlas {
 namespace {
 
 /// Samplers such as those of the gamma distribution draw until a number is accepted.
-const std::string sampled_outside =
+constexpr const char* sampled_outside =
     "draw samples that are accepted or rejected (gamma, beta, Poisson) outside of the module";
 
 /// Counts the runs of each op. Fails if a random op comes later than in the captured order, and it is not

@@ -40,7 +40,7 @@ class Replayed(typing.NamedTuple):
 
     plan: object  # its CompiledPlan
     parameters: dict  # the parameters by name
-    versions: list  # their versions when the forward began
+    versions: list  # their versions when the forward began; empty if the step is not watched
 
 
 def versions(parameters) -> list:
@@ -262,7 +262,8 @@ class Updates:
 
     def find_plan(self, context, step_plan):
         parameters = context.parameters()
-        self.replayed = Replayed(step_plan.compiled, parameters, versions(parameters))
+        is_watched = not (self.refused_for_good or self.is_declared)
+        self.replayed = Replayed(step_plan.compiled, parameters, versions(parameters) if is_watched else [])
         why = self.why_not_now(context, step_plan, parameters)
         if why:
             return None, why
